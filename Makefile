@@ -1,0 +1,43 @@
+# Each target makes .venv and installs the extras it needs; a stamp a set of extras says when that was done.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint docs bench test-oldest clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python benchmarks/coverage.py --quick
+
+# The oldest versions that pyproject.toml allows, in an environment of their own.
+test-oldest:
+	$(MAKE) test VENV=.venv-oldest PIN="scikit-learn==1.8.0 numpy==1.26.4 scipy==1.11.4 joblib==1.4.2 pandas==2.1.4"
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "skstab needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . $(PIN)
+	touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(PIN)
+	touch $@
+
+clean:
+	rm -rf .venv .venv-oldest docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
