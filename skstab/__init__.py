@@ -1,0 +1,36 @@
+"""Stability of feature selection for scikit-learn.
+
+skstab tells how stable a feature selector is, with honest uncertainty, and lets one trade a little accuracy for a lot
+of stability inside the tools of scikit-learn.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_SUBPACKAGES = ("metrics",)
+# The main names, and where they live; imported on first use, so that `import skstab` costs nothing.
+_NAMES = {
+    "compare_stability": "metrics",
+    "get_measure": "metrics",
+    "measure_table": "metrics",
+    "stability_interval": "metrics",
+    "stability_score": "metrics",
+    "stability_test": "metrics",
+    "supports_from_sets": "metrics",
+}
+
+__all__ = sorted([*_SUBPACKAGES, *_NAMES])  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f"skstab.{name}")
+    if name in _NAMES:
+        return getattr(import_module(f"skstab.{_NAMES[name]}"), name)
+    raise AttributeError(f"module 'skstab' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,60 @@
+"""Stability measures for what several runs of a feature selector chose, with intervals and tests."""
+
+from skstab.metrics._correlated import effective_stability
+from skstab.metrics._importance import importance_weighted_stability
+from skstab.metrics._inference import compare_stability, stability_interval, stability_test
+from skstab.metrics._ranking import canberra_stability
+from skstab.metrics._registry import get_measure, measure_table, stability_score
+from skstab.metrics._subset import (
+    cwrel_stability,
+    davis_stability,
+    dice_stability,
+    goh_stability,
+    guzman_stability,
+    hamming_stability,
+    jaccard_stability,
+    krizek_stability,
+    kuncheva_stability,
+    lausser_stability,
+    lustgarten_stability,
+    nogueira_stability,
+    npog_stability,
+    ochiai_stability,
+    phi_stability,
+    pog_stability,
+    wald_stability,
+)
+from skstab.metrics._tables import supports_from_sets
+from skstab.metrics._weights import pearson_stability, spearman_stability
+
+__all__ = [
+    "canberra_stability",
+    "compare_stability",
+    "cwrel_stability",
+    "davis_stability",
+    "dice_stability",
+    "effective_stability",
+    "get_measure",
+    "goh_stability",
+    "guzman_stability",
+    "hamming_stability",
+    "importance_weighted_stability",
+    "jaccard_stability",
+    "krizek_stability",
+    "kuncheva_stability",
+    "lausser_stability",
+    "lustgarten_stability",
+    "measure_table",
+    "nogueira_stability",
+    "npog_stability",
+    "ochiai_stability",
+    "pearson_stability",
+    "phi_stability",
+    "pog_stability",
+    "spearman_stability",
+    "stability_interval",
+    "stability_score",
+    "stability_test",
+    "supports_from_sets",
+    "wald_stability",
+]

@@ -1,0 +1,211 @@
+"""The measures by name."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from skstab.metrics import _frequency as frequency
+from skstab.metrics import _pairwise as pairwise
+from skstab.metrics._correlated import effective_measure
+from skstab.metrics._importance import IMPORTANCE_WEIGHTED
+from skstab.metrics._measure import Measure, Properties, from_callable
+from skstab.metrics._ranking import canberra_measure
+from skstab.metrics._weights import PEARSON, spearman_measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PLAIN = (
+    frequency.NOGUEIRA,
+    pairwise.KUNCHEVA,
+    pairwise.JACCARD,
+    pairwise.DICE,
+    pairwise.OCHIAI,
+    pairwise.HAMMING,
+    pairwise.POG,
+    pairwise.NPOG,
+    pairwise.LUSTGARTEN,
+    pairwise.WALD,
+    pairwise.PHI,
+    frequency.GOH,
+    frequency.KRIZEK,
+    frequency.GUZMAN,
+    frequency.CWREL,
+    frequency.LAUSSER,
+    PEARSON,
+    IMPORTANCE_WEIGHTED,
+)
+_WITH_PARAMETERS: dict[str, Callable[..., Measure]] = {
+    "davis": frequency.davis_measure,
+    "spearman": spearman_measure,
+    "canberra": canberra_measure,
+    "effective": effective_measure,
+}
+# The order in which tables list them: sets, sets of correlated features, weights, rankings.
+_ORDER = (
+    *("nogueira", "kuncheva", "jaccard", "dice", "ochiai", "hamming", "pog", "npog", "lustgarten", "wald", "phi"),
+    *("goh", "davis", "krizek", "guzman", "cwrel", "lausser", "effective"),
+    *("pearson", "importance_weighted", "spearman", "canberra"),
+)
+
+
+def _constant(measure: Measure) -> Callable[[], Measure]:
+    return lambda: measure
+
+
+REGISTRY: dict[str, Callable[..., Measure]] = {
+    **{measure.name: _constant(measure) for measure in _PLAIN},
+    **_WITH_PARAMETERS,
+}
+
+
+def get_measure(measure: str | Measure | Callable[[Any], float], **params: Any) -> Measure:
+    """Look up a stability measure by name, or make one of a function.
+
+    Parameters
+    ----------
+    measure : str, callable or measure
+        A name out of :func:`measure_table`; a function of a matrix of shape (n_runs, n_features) that returns a
+        number; or what this function returned before, which is given back as it is.
+    **params : dict
+        For a name, the parameters of that measure: `penalty` (davis), `ties` and `random_state` (spearman),
+        `location` (canberra), `similarity` or `groups` (effective). For a function, what to know about it: `kind`
+        ("subset", the default, "weights" or "ranking": how the data are validated), `bounds` (a pair, to which
+        intervals are clipped), `higher_is_better` and `name`.
+
+    Returns
+    -------
+    measure : measure
+        Call it on data to get the stability; every function with a `measure` argument accepts it. It has the
+        attributes `name`, `kind`, `bounds` and `higher_is_better`.
+
+    Examples
+    --------
+    >>> from skstab.metrics import get_measure, stability_interval
+    >>> supports = [[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 0, 0]]
+    >>> get_measure("davis", penalty=0.0)(supports)
+    0.666...
+
+    A measure of one's own is a function; intervals and tests follow:
+
+    >>> def share_in_all_runs(supports):
+    ...     frequencies = supports.mean(axis=0)
+    ...     return (frequencies == 1).sum() / (frequencies > 0).sum()
+    >>> mine = get_measure(share_in_all_runs, bounds=(0, 1))
+    >>> mine(supports)
+    0.333...
+    >>> interval = stability_interval(supports, measure=mine)
+    >>> interval.low <= 1 / 3 <= interval.high
+    True
+    """
+    if isinstance(measure, Measure):
+        return measure
+    build = partial(from_callable, measure) if callable(measure) else _builder(measure)
+    try:
+        return replace(build(**params), source=(measure, params))
+    except TypeError as error:
+        raise TypeError(f"measure {measure!r} does not accept {sorted(params)}: {error}") from error
+
+
+def _builder(name: Any) -> Callable[..., Measure]:
+    if not isinstance(name, str):
+        raise TypeError(f"measure must be a name or a callable, got {type(name).__name__}")
+    if name not in REGISTRY:
+        raise ValueError(f"measure must be one of {', '.join(sorted(REGISTRY))}; got {name!r}")
+    return REGISTRY[name]
+
+
+def _rebuild(measure: Any, params: dict[str, Any]) -> Measure:
+    return get_measure(measure, **params)
+
+
+# Kernels are closures, which do not pickle; what they were made from does.
+copyreg.pickle(Measure, lambda measure: (_rebuild, measure.source or (measure.name, {})))
+
+
+def stability_score(data: Any, *, measure: Any = "nogueira") -> float:
+    """Stability of a table of runs by any measure.
+
+    Parameters
+    ----------
+    data : array-like or sparse matrix of shape (n_runs, n_features)
+        What each run chose: supports, weights or rankings, as the measure requires.
+    measure : str, callable or measure, default="nogueira"
+        A name out of :func:`measure_table`, or anything that :func:`get_measure` accepts.
+
+    Returns
+    -------
+    stability : float
+        The value of the measure.
+
+    Examples
+    --------
+    >>> from skstab.metrics import stability_score
+    >>> stability_score([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], measure="dice")
+    0.666...
+    """
+    return get_measure(measure)(data, name="data")
+
+
+def measure_table() -> pd.DataFrame:
+    """Tabulate all measures: what they measure, their range, and which properties hold.
+
+    Returns
+    -------
+    table : DataFrame
+        One row a measure, indexed by its `name`. `kind` is the data it takes ("subset", "weights" or "ranking");
+        `low` and `high` are its bounds over all tables (for some, the lower end is −1/(n_runs − 1) for a given number
+        of runs); `higher_is_better` is false for an entropy. The five properties are those of [1]_, table 1, and are
+        derived, not quoted, in the tests:
+
+        - `fully_defined`: sets of different sizes are allowed.
+        - `monotone`: for given sizes, the value grows whenever two runs share more features and no two runs share
+          fewer; missing for weights and rankings.
+        - `bounded`: `low` and `high` are finite for any number of features.
+        - `maximum`: the best value is reached if, and only if, all runs choose alike.
+        - `chance_corrected`: for random selections of equal size the expected value is 0, for any size and number
+          of runs.
+
+    Notes
+    -----
+    It agrees with table 2 of [1]_ and table 2 of [2]_ but for one entry: `guzman` is not corrected for chance, see
+    :func:`guzman_stability`. `davis` and `canberra` are judged at their default parameters, `effective` with a
+    similarity that joins features.
+
+    References
+    ----------
+    .. [1] Nogueira, S., Sechidis, K. and Brown, G. (2018). On the stability of feature selection algorithms. JMLR 18.
+    .. [2] Hamer, V. and Dupont, P. (2021). An importance weighted feature selection stability measure. JMLR 22.
+
+    Examples
+    --------
+    >>> from skstab.metrics import measure_table
+    >>> measure_table().loc[["nogueira", "jaccard"], ["kind", "low", "high", "chance_corrected"]]
+                kind  low  high  chance_corrected
+    name
+    nogueira  subset -1.0   1.0              True
+    jaccard   subset  0.0   1.0             False
+    """
+    import pandas as pd
+
+    measures = [get_measure(name) for name in _ORDER]
+    table = pd.DataFrame([_row(measure) for measure in measures]).set_index("name")
+    flags = list(Properties.__dataclass_fields__)
+    return table.astype(dict.fromkeys(flags, "boolean"))
+
+
+def _row(measure: Measure) -> dict[str, Any]:
+    low, high = measure.bounds
+    described = asdict(measure.properties) if measure.properties else {}
+    return {
+        "name": measure.name,
+        "kind": measure.kind,
+        "low": low,
+        "high": high,
+        "higher_is_better": measure.higher_is_better,
+        **described,
+    }
