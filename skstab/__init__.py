@@ -9,14 +9,25 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("metrics",)
+_SUBPACKAGES = ("datasets", "metrics", "model_selection")
 # The main names, and where they live; imported on first use, so that `import skstab` costs nothing.
 _NAMES = {
+    "BootstrapSplit": "model_selection",
+    "ComplementaryPairsSplit": "model_selection",
+    "ParetoRefit": "model_selection",
+    "StabilityCV": "model_selection",
+    "WholeSampleSplit": "model_selection",
+    "collect_supports": "model_selection",
+    "compare_selectors": "model_selection",
     "compare_stability": "metrics",
     "get_measure": "metrics",
+    "make_stability_scorer": "model_selection",
     "measure_table": "metrics",
+    "pareto_front": "model_selection",
     "stability_interval": "metrics",
+    "stability_profile": "model_selection",
     "stability_score": "metrics",
+    "stability_scoring": "model_selection",
     "stability_test": "metrics",
     "supports_from_sets": "metrics",
 }

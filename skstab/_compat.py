@@ -1,0 +1,77 @@
+"""The only place that touches private or version-dependent names of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.utils import _safe_indexing as take_rows
+from sklearn.utils.validation import _check_method_params
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn 1.8 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stand in for the mixin of scikit-learn 1.9."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is: there are no callbacks to tear down."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "FitProgress", "RunProgress", "params_of_rows", "take_rows", "with_callbacks"]
+
+
+def params_of_rows(X: Any, params: dict[str, Any], rows: Any) -> dict[str, Any]:
+    """Take the rows of those parameters that have one entry for each row of X (sample weights)."""
+    checked: dict[str, Any] = _check_method_params(X, params, indices=rows)
+    return checked
+
+
+class RunProgress:
+    """Callbacks around one run; a worker gets it together with its task."""
+
+    def __init__(self, context: Any = None, caller: Any = None) -> None:
+        self.context = context
+        self.caller = caller
+
+    @contextmanager
+    def around(self, estimator: Any, X: Any, y: Any) -> Iterator[None]:
+        """Tell the callbacks that a run begins and ends, and hand them on to an estimator that takes them."""
+        if self.context is None:
+            yield
+            return
+        self.context.call_on_fit_task_begin(estimator=self.caller, X=X, y=y)
+        try:
+            if hasattr(estimator, "set_callbacks"):
+                with self.context.propagate_callback_context(estimator):
+                    yield
+            else:
+                yield
+        finally:
+            self.context.call_on_fit_task_end(estimator=self.caller, X=X, y=y)
+
+
+class FitProgress:
+    """Callbacks around a fit that consists of runs; nothing where none are set."""
+
+    def __init__(self, estimator: Any, n_runs: int, X: Any, y: Any) -> None:
+        self.estimator, self.X, self.y = estimator, X, y
+        self.context = None
+        # Contexts are shipped to the workers with the estimator: only where somebody listens.
+        if getattr(estimator, "_skl_callbacks", None):
+            self.context = estimator._init_callback_context(max_subtasks=n_runs, sequential_subtasks=False)
+            self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+        self.runs = [self._run(number) for number in range(n_runs)]
+
+    def _run(self, number: int) -> RunProgress:
+        if self.context is None:
+            return RunProgress()
+        return RunProgress(self.context.subcontext(task_name="run", task_id=number), self.estimator)
+
+    def end(self) -> None:
+        """Tell the callbacks that the fit is over."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)

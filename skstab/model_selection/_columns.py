@@ -1,0 +1,195 @@
+"""The columns of the input on their way through an estimator's steps.
+
+`View` is the training data with the steps it passed on its way to a model, and the standard
+deviations of its columns there; `columns_out` says which of its input columns a step lets through.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+__all__ = ["Take", "View", "class_name", "columns_out", "mask_of", "selects_features", "spread", "steps_of"]
+
+_BATCH = 2**20  # numbers that may be copied at a time
+
+
+# --- The way of the data ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class View:
+    """The training data, and the steps it passed on its way to a model."""
+
+    X: Any
+    y: Any
+    steps: tuple[Any, ...] = ()
+    targets: tuple[Any, ...] = ()
+
+    def then(self, step: Any) -> View:
+        return replace(self, steps=(*self.steps, step))
+
+    def towards(self, wrapper: Any) -> View:
+        """View of the model inside a wrapper, which may transform the target."""
+        target = getattr(wrapper, "transformer_", None)
+        return self if target is None else replace(self, targets=(*self.targets, target))
+
+    def rows(self, n_steps: int | None = None) -> Any:
+        """X as the model saw it, or after the first steps only."""
+        X = self.X
+        for step in self.steps[:n_steps]:
+            # A resampling step (imbalanced-learn) has no transform: it keeps the columns.
+            X = step.transform(X) if hasattr(step, "transform") else X
+        return X
+
+    def target(self) -> Any:
+        """Return y as the model saw it."""
+        y = self.y
+        for transformer in self.targets:
+            y = np.asarray(transformer.transform(np.asarray(y).reshape(len(y), -1)))
+            y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        return y
+
+    def deviations(self, columns: np.ndarray | slice) -> np.ndarray:
+        """Compute the standard deviations of some columns as the model saw them."""
+        kept: Any = columns
+        for position in range(len(self.steps), 0, -1):
+            step = self.steps[position - 1]
+            if hasattr(step, "get_support"):
+                kept = np.flatnonzero(step.get_support())[kept]
+            elif type(step) is StandardScaler and step.with_std:
+                # What is left after the division; 1, or 0 where a feature is constant.
+                return (np.sqrt(step.var_) / step.scale_)[kept]
+            else:
+                return _deviations(self.rows(position), kept)
+        return _deviations(self.X, kept)
+
+
+class Take:
+    """A step that takes columns, as ensembles do for each of their members."""
+
+    def __init__(self, columns: np.ndarray) -> None:
+        self.columns = columns
+
+    def transform(self, X: Any) -> Any:
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False)
+        return X[:, self.columns]
+
+
+def _deviations(X: Any, columns: Any) -> np.ndarray:
+    X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
+    if not isinstance(columns, slice):
+        X = X[:, columns]
+    if issparse(X):
+        return np.sqrt(mean_variance_axis(X, axis=0)[1])
+    mean, squares = X.mean(axis=0, dtype=float), np.zeros(X.shape[1])
+    for rows in gen_batches(X.shape[0], max(1, _BATCH // X.shape[1])):
+        centred = X[rows] - mean
+        squares += np.einsum("ij,ij->j", centred, centred)
+    return np.sqrt(squares / X.shape[0])
+
+
+# --- Which columns a step lets through -------------------------------------------------------
+
+
+def columns_out(name: str, step: Any, n_in: int) -> np.ndarray:
+    """Map a step's output columns to its input columns: one index per output column."""
+    if isinstance(step, Pipeline):
+        columns = np.arange(n_in)
+        for inner_name, inner in steps_of(step):
+            columns = columns[columns_out(f"{name}__{inner_name}", inner, len(columns))]
+        return columns
+    if hasattr(step, "get_support"):
+        return np.flatnonzero(mask_of(step, n_in))
+    if _keeps_columns(step):
+        return np.arange(n_in)
+    return _columns_by_name(name, step, n_in)
+
+
+def _keeps_columns(step: Any) -> bool:
+    """Tell a one-to-one step by what it is, before its names are asked."""
+    if isinstance(step, FunctionTransformer) and step.feature_names_out is None:
+        # A ufunc works element by element; any other function may move or mix columns.
+        return step.func is None or isinstance(step.func, np.ufunc)
+    names_out = getattr(type(step), "get_feature_names_out", None)
+    return names_out is OneToOneFeatureMixin.get_feature_names_out
+
+
+def _columns_by_name(name: str, step: Any, n_in: int) -> np.ndarray:
+    """Map a step whose every output is named exactly like one of its inputs."""
+    # ClassName0, ClassName1, ... are new features even where the input happens to have such names.
+    if isinstance(step, ClassNamePrefixFeaturesOutMixin):
+        raise ValueError(_why_unmapped(name, step))
+    names = getattr(step, "feature_names_in_", np.array([f"x{i}" for i in range(n_in)], object))
+    try:
+        names_out = _unprefixed(step).get_feature_names_out(names)
+    except (AttributeError, ValueError) as error:
+        raise ValueError(_why_unmapped(name, step)) from error
+    position = {feature: i for i, feature in enumerate(names)}
+    if len(set(names_out)) < len(names_out) or not position.keys() >= set(names_out):
+        raise ValueError(_why_unmapped(name, step))
+    return np.array([position[feature] for feature in names_out], dtype=int)
+
+
+def _unprefixed(step: Any) -> Any:
+    """Copy a `ColumnTransformer` or `FeatureUnion` so that it names features without prefix."""
+    if not hasattr(step, "verbose_feature_names_out"):
+        return step
+    plain = copy.copy(step)
+    plain.verbose_feature_names_out = False
+    return plain
+
+
+def spread(values: np.ndarray, columns: np.ndarray, n_features: int) -> np.ndarray:
+    """Give each of the columns its value and zero to all others."""
+    wide = np.zeros(n_features)
+    # Adds, because a bagged model may have seen a feature twice.
+    np.add.at(wide, columns, values)
+    return wide
+
+
+def selects_features(step: Any) -> bool:
+    """Tell whether a step selects features itself or by one of its parts."""
+    parts: dict[str, Any] = {}
+    for attribute in ("named_steps", "named_transformers_", "named_transformers"):
+        parts = parts or getattr(step, attribute, {})
+    return hasattr(step, "get_support") or any(map(selects_features, parts.values()))
+
+
+def mask_of(selector: Any, n_in: int) -> np.ndarray:
+    """Return a selector's support, checked to be a mask of its input."""
+    mask = np.asarray(selector.get_support())
+    if mask.dtype != bool or mask.shape != (n_in,):
+        raise ValueError(
+            f"{class_name(selector)}.get_support() must return a mask of {n_in} features, got an "
+            f"array of {mask.dtype} of shape {mask.shape}."
+        )
+    return mask
+
+
+def steps_of(pipeline: Pipeline) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline that do something."""
+    return [(name, s) for name, s in pipeline.steps if s is not None and s != "passthrough"]
+
+
+def _why_unmapped(name: str, step: Any) -> str:
+    return (
+        f"Step {name!r} ({class_name(step)}) does not pass its features on one to one, so what is "
+        "selected after it can't be traced back to the columns of the input. Transform X with "
+        f"it beforehand. If {class_name(step)} does keep its columns, it should say so by "
+        "get_feature_names_out (a FunctionTransformer by feature_names_out='one-to-one')."
+    )
+
+
+def class_name(estimator: Any) -> str:
+    """Return the name by which messages call an estimator."""
+    return type(estimator).__name__

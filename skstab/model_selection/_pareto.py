@@ -1,0 +1,227 @@
+"""The accuracy/stability front of a search, and a choice on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_PREFIX = "mean_test_"
+# Values that differ by less are ties: they come out of different sums of the same numbers.
+_TIE = 1e-12
+
+
+def column(cv_results: Mapping[str, Any], name: str) -> FloatArray:
+    """Return the mean test values of a metric of a search, or a column of that very name."""
+    for key in (f"{_PREFIX}{name}", name):
+        if key in cv_results:
+            return np.asarray(cv_results[key], dtype=np.float64)
+    present = sorted(str(key).removeprefix(_PREFIX) for key in cv_results if str(key).startswith(_PREFIX))
+    raise ValueError(f"there is no metric {name!r} in cv_results; there are {present or sorted(map(str, cv_results))}")
+
+
+def standard_error(cv_results: Mapping[str, Any], name: str) -> FloatArray:
+    """Return the standard error of a mean test value: between the splits of the search, or within its only one."""
+    n_splits = sum(1 for key in cv_results if str(key).startswith("split") and str(key).endswith(f"_test_{name}"))
+    if n_splits > 1:
+        spread = np.asarray(cv_results[f"std_test_{name}"], dtype=np.float64)
+        # scikit-learn's standard deviation is that of the splits as a population.
+        return spread / np.sqrt(n_splits - 1)
+    return column(cv_results, f"{name}_se")
+
+
+def objectives(cv_results: Mapping[str, Any], score: str, stability: str) -> tuple[FloatArray, FloatArray]:
+    """Return scores and stabilities; a candidate that never selects anything is no choice, however stable."""
+    a, s = column(cv_results, score), column(cv_results, stability)
+    if _has_sizes(cv_results):
+        s = np.where(column(cv_results, "n_features") == 0, np.nan, s)
+    return a, s
+
+
+def _has_sizes(cv_results: Mapping[str, Any]) -> bool:
+    return f"{_PREFIX}n_features" in cv_results or "n_features" in cv_results
+
+
+def front_of(score: FloatArray, stability: FloatArray) -> IntArray:
+    """Indices of the points that no other one beats in one and matches in the other, best score first."""
+    known = np.flatnonzero(~(np.isnan(score) | np.isnan(stability)))
+    points, copies = np.unique(np.column_stack([score, stability])[known], axis=0, return_inverse=True)
+    # From the best score down, and from the most stable down among equals: what comes later must be more stable.
+    points = points[::-1]
+    highest = np.maximum.accumulate(np.concatenate([[-np.inf], points[:, 1]]))[:-1]
+    best = (points[:, 1] > highest)[::-1]
+    front = known[best[copies.ravel()]]
+    return front[np.lexsort((front, -stability[front], -score[front]))]
+
+
+def pareto_front(
+    cv_results: Mapping[str, Any],
+    score: str,
+    stability: str,
+    *,
+    with_uncertainty: bool = False,
+    confidence_level: float = 0.95,
+) -> Any:
+    """Candidates of a search that no other candidate beats in both score and stability.
+
+    Parameters
+    ----------
+    cv_results : dict or DataFrame
+        The `cv_results_` of a search with several metrics, or any table with columns of these names.
+    score : str
+        Name of the metric for which more is better, such as "accuracy" or "neg_log_loss".
+    stability : str
+        Name of the measure of stability.
+    with_uncertainty : bool, default=False
+        Whether to return also the candidates that can't be told from the front.
+    confidence_level : float, default=0.95
+        Level at which they can't.
+
+    Returns
+    -------
+    front : ndarray of int
+        Indices of the candidates on the front, from the best score to the most stable. Candidates with a missing
+        value are ignored, and so are those whose runs selected nothing at all (`n_features` of 0), which is trivially
+        stable; equal ones stay together.
+    undecided : ndarray of int
+        Indices of the other candidates that are neither in score nor in stability significantly worse than one and the
+        same point of the front; only with `with_uncertainty=True`. It takes standard errors from the splits of a
+        nested search, or from the columns `<metric>_se` of a one-level search.
+
+    Examples
+    --------
+    >>> from skstab.model_selection import pareto_front
+    >>> results = {"accuracy": [0.90, 0.88, 0.80, 0.85], "nogueira": [0.4, 0.7, 0.9, 0.6]}
+    >>> pareto_front(results, "accuracy", "nogueira")
+    array([0, 1, 2])
+    """
+    a, s = objectives(cv_results, score, stability)
+    front = front_of(a, s)
+    if not with_uncertainty:
+        return front
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level must be between 0 and 1, got {confidence_level!r}")
+    z = ndtri((1 + confidence_level) / 2)
+    close = np.ones((front.size, a.size), dtype=bool)
+    for name, value in ((score, a), (stability, s)):
+        error = standard_error(cv_results, name)
+        close &= value[front, None] - value <= z * np.hypot(error[front, None], error)
+    others = np.setdiff1d(np.flatnonzero(close.any(axis=0)), front)
+    return front, others
+
+
+@dataclass(frozen=True)
+class ParetoRefit:
+    """Choose a candidate of a search by its score and its stability; for the parameter `refit`.
+
+    Parameters
+    ----------
+    score : str
+        Name of the metric for which more is better, such as "accuracy" or "neg_log_loss".
+    stability : str
+        Name of the measure of stability.
+    strategy : {"knee", "weighted", "one_se", "tolerance"}, default="knee"
+        - "knee": with both axes of the front scaled to [0, 1], the point that lies farthest above the chord between its
+          two ends.
+        - "weighted": the candidate of largest gamma · score + (1 − gamma) · stability.
+        - "one_se": the most stable candidate within one standard error of the best score.
+        - "tolerance": the most stable candidate whose score is at most `tolerance` below the best.
+    gamma : float, default=0.5
+        Weight of the score for "weighted".
+    tolerance : float, default=None
+        Loss of score that "tolerance" accepts.
+
+    Notes
+    -----
+    Among equals the candidate with fewer features wins (where the search has the metric `n_features`), then the first.
+    Candidates with a missing value, or that select nothing, are ignored. Standard errors are those between the splits of
+    a nested search, and those within the only split, `<score>_se`, of a one-level search.
+
+    Examples
+    --------
+    >>> from skstab.model_selection import ParetoRefit
+    >>> results = {"accuracy": [0.90, 0.88, 0.80], "nogueira": [0.4, 0.7, 0.75]}
+    >>> ParetoRefit("accuracy", "nogueira")(results)
+    1
+    >>> ParetoRefit("accuracy", "nogueira", strategy="tolerance", tolerance=0.01)(results)
+    0
+    """
+
+    score: str
+    stability: str
+    _: KW_ONLY
+    strategy: Literal["knee", "weighted", "one_se", "tolerance"] = "knee"
+    gamma: float = 0.5
+    tolerance: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma must be between 0 and 1, got {self.gamma!r}")
+        if self.strategy == "tolerance" and (self.tolerance is None or not self.tolerance >= 0):
+            raise ValueError(
+                f"tolerance must be a number of at least 0 for strategy='tolerance', got {self.tolerance!r}"
+            )
+
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+        """Return the index of the chosen candidate."""
+        a, s = objectives(cv_results, self.score, self.stability)
+        if (np.isnan(a) | np.isnan(s)).all():
+            raise ValueError(f"no candidate has both a {self.score!r} and a {self.stability!r}: all are missing")
+        merit = STRATEGIES[self.strategy](self, cv_results, a, s)
+        return _best(merit, cv_results)
+
+
+def _best(merit: FloatArray, cv_results: Mapping[str, Any]) -> int:
+    """Return the candidate of largest merit; among equals that with the fewest features, then the first."""
+    best = np.flatnonzero(merit >= np.nanmax(merit) - _TIE)
+    if _has_sizes(cv_results):
+        best = best[np.argsort(column(cv_results, "n_features")[best], kind="stable")]
+    return int(best[0])
+
+
+def _knee(_: ParetoRefit, __: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+    front = front_of(a, s)
+    merit = np.full(a.size, np.nan)
+    # The ends of the front are (1, 0) and (0, 1) once scaled: x + y = 1 is the chord.
+    merit[front] = _unit(a[front]) + _unit(s[front]) - 1
+    return merit
+
+
+def _unit(values: FloatArray) -> FloatArray:
+    width = np.ptp(values)
+    return (values - values.min()) / width if width > 0 else np.zeros_like(values)
+
+
+def _weighted(refit: ParetoRefit, _: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+    return refit.gamma * a + (1 - refit.gamma) * s
+
+
+def _one_se(refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+    known = np.where(np.isnan(s), np.nan, a)
+    error = standard_error(cv_results, refit.score)[_best(known, cv_results)]
+    return _most_stable_within(0.0 if np.isnan(error) else error, known, s)
+
+
+def _tolerance(refit: ParetoRefit, _: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+    return _most_stable_within(float(refit.tolerance or 0.0), np.where(np.isnan(s), np.nan, a), s)
+
+
+def _most_stable_within(loss: float, a: FloatArray, s: FloatArray) -> FloatArray:
+    return np.where(a >= np.nanmax(a) - loss - _TIE, s, np.nan)
+
+
+STRATEGIES: dict[str, Callable[..., FloatArray]] = {
+    "knee": _knee,
+    "weighted": _weighted,
+    "one_se": _one_se,
+    "tolerance": _tolerance,
+}

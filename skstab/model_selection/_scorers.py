@@ -1,0 +1,229 @@
+"""Stability as a score: scorers that read a fitted `StabilityCV`, for searches of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from skstab.metrics import get_measure
+from skstab.metrics._inference import StabilityInterval
+from skstab.metrics._measure import Measure
+from skstab.model_selection._stability_cv import StabilityCV, interval_of
+
+
+def find_runs(estimator: Any) -> StabilityCV | None:
+    """Find the `StabilityCV` in an estimator: itself, a step of a pipeline (the last one), what a search chose."""
+    if isinstance(estimator, StabilityCV):
+        return estimator
+    if isinstance(estimator, Pipeline):
+        found = (find_runs(step) for _, step in reversed(estimator.steps))
+        return next((runs for runs in found if runs is not None), None)
+    chosen = getattr(estimator, "best_estimator_", None)
+    return None if chosen is None else find_runs(chosen)
+
+
+def _require_runs(estimator: Any) -> StabilityCV:
+    runs = find_runs(estimator)
+    if runs is None:
+        name = type(estimator).__name__
+        raise ValueError(
+            f"{name} holds no StabilityCV, and stability is a property of many fits: search over "
+            f"StabilityCV({name}(...)), with parameters named estimator__..., or pass cv to make_stability_scorer"
+        )
+    return runs
+
+
+def _oriented(interval: StabilityInterval, measure: Measure) -> tuple[float, float, float]:
+    """Estimate and ends so that more is better: an entropy is negated, as scikit-learn does with losses."""
+    if measure.higher_is_better:
+        return interval.estimate, interval.low, interval.high
+    return -interval.estimate, -interval.high, -interval.low
+
+
+@dataclass(frozen=True)
+class StabilityScorer:
+    """A scorer; made by `make_stability_scorer`."""
+
+    measure: Any
+    bound: str | None
+    cv: Any
+    n_jobs: int | None
+    random_state: Any
+
+    def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> float:
+        """Return the stability of a fitted estimator; X and y matter only where `cv` is given."""
+        runs = _require_runs(estimator) if self.cv is None else self._runs_of(estimator, X, y)
+        measure = get_measure(self.measure)
+        estimate, low, high = _oriented(interval_of(runs, measure), measure)
+        return {None: estimate, "low": low, "high": high}[self.bound]
+
+    def _runs_of(self, estimator: Any, X: Any, y: Any) -> StabilityCV:
+        fresh = StabilityCV(
+            clone(estimator), cv=self.cv, measure=self.measure, n_jobs=self.n_jobs, random_state=self.random_state
+        )
+        return fresh.fit(X, y)
+
+
+def make_stability_scorer(
+    measure: Any = "nogueira",
+    *,
+    bound: Literal["low", "high"] | None = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> StabilityScorer:
+    """Make a scorer of the stability of what is searched over.
+
+    Parameters
+    ----------
+    measure : str, callable or measure, default="nogueira"
+        A name out of :func:`skstab.metrics.measure_table`, or anything that :func:`skstab.metrics.get_measure` accepts.
+        A measure for which less is better is negated.
+    bound : {"low", "high"} or None, default=None
+        Whether to score the lower or upper end of the 95% jackknife interval instead of the estimate. The lower end
+        prefers stability that is beyond doubt.
+    cv : int, cross-validation generator or iterable, default=None
+        None reads the runs of the fitted :class:`StabilityCV` that the estimator is, holds as a step, or found best.
+        Otherwise the scorer clones the estimator and resamples the rows *that it is shown*: in a search these are the
+        test rows of each split, few, and different from those the model was trained on. It serves estimators that are
+        not wrapped, at the price of as many more fits.
+    n_jobs : int, default=None
+        Number of runs at the same time, where `cv` is given.
+    random_state : int, RandomState instance or None, default=None
+        Seed of these runs.
+
+    Returns
+    -------
+    scorer : callable
+        With the signature `scorer(estimator, X, y)`.
+
+    See Also
+    --------
+    stability_scoring : Several measures and the scores of the resamples at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn.linear_model import Lasso
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skstab.model_selection import BootstrapSplit, StabilityCV, make_stability_scorer
+    >>> X, y = make_regression(n_features=20, n_informative=3, noise=20, random_state=0)
+    >>> runs = StabilityCV(Lasso(), cv=BootstrapSplit(20, random_state=0))
+    >>> scoring = {"r2": "r2", "stability": make_stability_scorer()}
+    >>> grid = {"estimator__alpha": [0.1, 1.0, 10.0]}
+    >>> search = GridSearchCV(runs, grid, scoring=scoring, refit="stability", cv=3).fit(X, y)
+    >>> search.best_params_
+    {'estimator__alpha': 10.0}
+    """
+    get_measure(measure)
+    if bound not in (None, "low", "high"):
+        raise ValueError(f"bound must be None, 'low' or 'high', got {bound!r}")
+    return StabilityScorer(measure, bound, cv, n_jobs, random_state)
+
+
+@dataclass(frozen=True)
+class StabilityScoring:
+    """A multi-metric scorer; made by `stability_scoring`."""
+
+    measures: tuple[Any, ...]
+    scoring: tuple[str, ...] | None
+
+    def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> dict[str, float]:  # noqa: ARG002  the signature of a scorer
+        """Return all that a search should tabulate of a fitted estimator; X and y are not used."""
+        runs = _require_runs(estimator)
+        table: dict[str, float] = {}
+        for name in self._score_names(runs):
+            table |= _mean_and_error(name, runs.scores_[name])
+        for chosen in map(get_measure, self.measures):
+            table |= _measured(runs, chosen)
+        table["n_features"] = float(runs.selection_frequencies_.sum())
+        return table
+
+    def _score_names(self, runs: StabilityCV) -> Sequence[str]:
+        if self.scoring is None:
+            return list(runs.scores_)
+        missing = [name for name in self.scoring if name not in runs.scores_]
+        if missing:
+            raise ValueError(
+                f"scoring names {missing}, but the resamples were scored by {sorted(runs.scores_)}; set the parameter "
+                "scoring of StabilityCV"
+            )
+        return self.scoring
+
+
+def _mean_and_error(name: str, scores: Any) -> dict[str, float]:
+    known = scores[~np.isnan(scores)]
+    if known.size == 0:
+        return {name: np.nan, f"{name}_se": np.nan}
+    error = known.std(ddof=1) / np.sqrt(known.size) if known.size > 1 else np.nan
+    return {name: float(known.mean()), f"{name}_se": float(error)}
+
+
+def _measured(runs: StabilityCV, measure: Measure) -> dict[str, float]:
+    interval = interval_of(runs, measure)
+    estimate, low, high = _oriented(interval, measure)
+    name = column_name(measure)
+    return {name: estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_se": interval.standard_error}
+
+
+def column_name(measure: Measure) -> str:
+    """Name under which a measure is tabulated."""
+    return measure.name if measure.higher_is_better else f"neg_{measure.name}"
+
+
+def stability_scoring(
+    measures: str | Sequence[Any] = ("nogueira",), *, scoring: str | Sequence[str] | None = None
+) -> StabilityScoring:
+    """Make one scorer of everything that the runs of a `StabilityCV` say, for a search.
+
+    Parameters
+    ----------
+    measures : str or sequence of measures, default=("nogueira",)
+        Names out of :func:`skstab.metrics.measure_table`, or anything that :func:`skstab.metrics.get_measure` accepts.
+    scoring : str or sequence of str, default=None
+        Which scores of the resamples to tabulate, out of those that the parameter `scoring` of :class:`StabilityCV`
+        computes; None takes them all.
+
+    Returns
+    -------
+    scorer : callable
+        With the signature `scorer(estimator, X, y)`. It returns a dict: for each score its mean over the resamples and
+        its standard error (`accuracy`, `accuracy_se`), which takes the resamples for independent; for each measure its
+        value, the ends of its 95% jackknife interval and its standard error (`nogueira`, `nogueira_low`,
+        `nogueira_high`, `nogueira_se`); and `n_features`, the mean number of selected features. A measure for which
+        less is better is negated and named accordingly (`neg_krizek`).
+
+    See Also
+    --------
+    ParetoRefit : Choose a candidate by score and stability.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn.linear_model import Lasso
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from skstab.model_selection import BootstrapSplit, ParetoRefit, StabilityCV, WholeSampleSplit, stability_scoring
+    >>> X, y = make_regression(n_features=20, n_informative=3, noise=20, random_state=0)
+    >>> runs = StabilityCV(Lasso(), cv=BootstrapSplit(20, random_state=0), scoring="r2")
+    >>> search = GridSearchCV(
+    ...     runs,
+    ...     {"estimator__alpha": [0.1, 1.0, 10.0]},
+    ...     cv=WholeSampleSplit(),
+    ...     scoring=stability_scoring(["nogueira", "importance_weighted"]),
+    ...     refit=ParetoRefit("r2", "nogueira", strategy="one_se"),
+    ... ).fit(X, y)
+    >>> [name for name in search.cv_results_ if name.startswith("mean_test")][:4]
+    ['mean_test_r2', 'mean_test_r2_se', 'mean_test_nogueira', 'mean_test_nogueira_low']
+    """
+    chosen = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
+    names = [column_name(get_measure(measure)) for measure in chosen]
+    if len(set(names)) < len(names):
+        raise ValueError(f"measures must have different names, got {names}")
+    scores = (scoring,) if isinstance(scoring, str) else scoring
+    return StabilityScoring(tuple(chosen), None if scores is None else tuple(scores))
