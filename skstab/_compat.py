@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sklearn.utils import _safe_indexing as take_rows
@@ -43,12 +43,13 @@ class RunProgress:
         if self.context is None:
             yield
             return
-        self.context.call_on_fit_task_begin(estimator=self.caller, X=X, y=y)
+        handing_on = (
+            self.context.propagate_callback_context(estimator) if hasattr(estimator, "set_callbacks") else nullcontext()
+        )
         try:
-            if hasattr(estimator, "set_callbacks"):
-                with self.context.propagate_callback_context(estimator):
-                    yield
-            else:
+            with handing_on:
+                # Inside, where it is known which callbacks the estimator will call itself.
+                self.context.call_on_fit_task_begin(estimator=self.caller, X=X, y=y)
                 yield
         finally:
             self.context.call_on_fit_task_end(estimator=self.caller, X=X, y=y)

@@ -52,6 +52,21 @@ class Measure:
     # The name or function, and the parameters, that it was looked up with.
     source: tuple[Any, dict[str, Any]] | None = None
 
+    # Kernels are closures, which can't be stored; what they were made from can.
+    def __getstate__(self) -> dict[str, Any]:
+        return {"source": self.source or (self.name, {})}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from skstab.metrics._registry import get_measure
+
+        made_from, params = state["source"]
+        self.__dict__.update(vars(get_measure(made_from, **params)))
+
+    def __repr__(self) -> str:
+        made_from, params = self.source or (self.name, {})
+        shown = made_from if isinstance(made_from, str) else self.name
+        return f"get_measure({', '.join([repr(shown), *(f'{name}={value!r}' for name, value in params.items())])})"
+
     def __call__(self, data: Any, *, name: str | None = None) -> float:
         """Return the stability of `data`; `name` is the argument that errors speak of."""
         table = self.check(data, name=name)

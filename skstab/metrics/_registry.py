@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -117,14 +116,6 @@ def _builder(name: Any) -> Callable[..., Measure]:
     if name not in REGISTRY:
         raise ValueError(f"measure must be one of {', '.join(sorted(REGISTRY))}; got {name!r}")
     return REGISTRY[name]
-
-
-def _rebuild(measure: Any, params: dict[str, Any]) -> Measure:
-    return get_measure(measure, **params)
-
-
-# Kernels are closures, which do not pickle; what they were made from does.
-copyreg.pickle(Measure, lambda measure: (_rebuild, measure.source or (measure.name, {})))
 
 
 def stability_score(data: Any, *, measure: Any = "nogueira") -> float:

@@ -14,8 +14,10 @@ from sklearn.utils import indexable
 
 from skstab._compat import take_rows
 from skstab.metrics import compare_stability, get_measure
-from skstab.model_selection._parameters import draw_entropy, splits_of, splitter_for
+from skstab.model_selection._parameters import splits_of, splitter_for
 from skstab.model_selection._pareto import front_of
+from skstab.model_selection._sample import draw_entropy
+from skstab.model_selection._scorers import mean_and_error
 from skstab.model_selection._stability_cv import StabilityCV, interval_of
 
 if TYPE_CHECKING:
@@ -60,15 +62,14 @@ class SelectorComparison:
         table = pd.DataFrame(
             [self._row(runs) for runs in self.runs.values()], index=pd.Index(self.runs, name="selector")
         )
-        front = front_of(table["score"].to_numpy(), self._merit(table["stability"]).to_numpy())
+        front = front_of(table["score"].to_numpy(), self._merit(table).to_numpy())
         table["on_front"] = np.isin(np.arange(len(table)), front)
         return table
 
     def _row(self, runs: StabilityCV) -> dict[str, Any]:
-        scores, interval = _scores(runs), interval_of(runs, self.measure)
+        interval = interval_of(runs, self.measure)
         return {
-            "score": float(np.mean(scores)),
-            "score_se": float(np.std(scores, ddof=1) / np.sqrt(scores.size)),
+            **mean_and_error("score", _scores(runs)),
             "stability": interval.estimate,
             "stability_low": interval.low,
             "stability_high": interval.high,
@@ -77,8 +78,10 @@ class SelectorComparison:
             "n_failed": runs.n_failed_,
         }
 
-    def _merit(self, stability: Any) -> Any:
-        return stability if get_measure(self.measure).higher_is_better else -stability
+    def _merit(self, table: pd.DataFrame) -> Any:
+        """Stability such that more is better, and missing where nothing was ever selected."""
+        sign = 1 if get_measure(self.measure).higher_is_better else -1
+        return (sign * table["stability"]).where(table["n_features"] > 0)
 
     def pvalues(self, of: Literal["stability", "score"] = "stability", *, adjust: bool = True) -> pd.DataFrame:
         """P-values of the differences between every two selectors.
@@ -86,9 +89,9 @@ class SelectorComparison:
         Parameters
         ----------
         of : {"stability", "score"}, default="stability"
-            What is compared. Stabilities by the paired jackknife. Scores by McNemar's exact test where every row was
-            tested once and all selectors are classifiers, else by the corrected resampled t-test of Nadeau and Bengio,
-            which knows that training sets overlap.
+            What is compared. Stabilities by the paired jackknife. Accuracies by McNemar's exact test where every row
+            was tested once and all selectors are classifiers; any other score by the corrected resampled t-test of
+            Nadeau and Bengio, which knows that training sets overlap.
         adjust : bool, default=True
             Whether to adjust for the number of pairs (Holm).
 
@@ -119,7 +122,8 @@ class SelectorComparison:
         if self.correct is not None:
             return mcnemar(self.correct[a], self.correct[b])
         first, second = (_scores(self.runs[name])[rows] for name, rows in self._common(a, b).items())
-        return corrected_t_test(first - second, self.test_share)
+        differences = first - second
+        return corrected_t_test(differences[~np.isnan(differences)], self.test_share)
 
     def _common(self, a: str, b: str) -> dict[str, Any]:
         """Rows of either selector's runs that are of the same splits: a run may have failed in one of them."""
@@ -143,15 +147,16 @@ class SelectorComparison:
         table, pvalues = self.frame(), self.pvalues("score")
         best = table["score"].idxmax()
         worse = [name for name in table.index if name != best and pvalues.loc[best, name] < level]
-        left = table.drop(index=worse)
-        chosen = self._merit(left["stability"]).idxmax()
+        left = table.drop(index=worse).assign(merit=self._merit)
+        # Equally stable ones are told apart by their score.
+        chosen = left.sort_values(["merit", "score"], ascending=False, kind="stable").index[0]
         return Recommendation(str(chosen), _reason(table, chosen, best, worse, level))
 
 
 def _reason(table: pd.DataFrame, chosen: Any, best: Any, worse: list[Any], level: float) -> str:
     row = table.loc[chosen]
     stability = f"{row['stability']:.2f} ({row['stability_low']:.2f} to {row['stability_high']:.2f})"
-    sentence = f"Take {chosen}: its stability of {stability} is the highest"
+    sentence = f"Take {chosen}: its stability of {stability} is the best"
     if worse:
         sentence += f" among the selectors that do not score significantly worse than {best}"
     sentence += f", and it scores {row['score']:.3f}"
@@ -268,12 +273,15 @@ def compare_selectors(
         raise ValueError(f"selectors must be a dict of at least 2 estimators, got {selectors!r}")
     if scoring is not None and not (isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, a string or a callable, since one score is compared; got {scoring!r}")
-    X, y = indexable(X, y)
+    X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
     classifiers = all(is_classifier(selector) for selector in selectors.values())
-    splitter = splitter_for(cv, y, classifier=classifiers, entropy=draw_entropy(random_state))
+    splitter = splitter_for(
+        cv, y, classifier=classifiers, grouped=groups is not None, entropy=draw_entropy(random_state)
+    )
     splits = splits_of(splitter, X, y, {} if groups is None else {"groups": groups})
     counts = _times_tested(splits, X.shape[0])
-    keep = classifiers and bool((counts == 1).all())
+    # McNemar's test is about accuracy, which is also the score of a classifier.
+    keep = classifiers and scoring in (None, "accuracy") and bool((counts == 1).all())
     runs = {
         name: StabilityCV(
             clone(selector),

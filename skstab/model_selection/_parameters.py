@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
 from skstab.model_selection._runs import random_parameters
@@ -34,6 +33,8 @@ def check_parameters(estimator: Any) -> None:
             "None or a positive number",
             lambda value: value is None or (_is_number(value) and 0 < value < np.inf),
         ),
+        "n_jobs": ("None or an int other than 0", lambda value: value is None or (_is_int(value) and value != 0)),
+        "verbose": ("an int of at least 0", lambda value: _is_bool(value) or (_is_int(value) and value >= 0)),
         "scale_importances": ("a bool", _is_bool),
         "warm_start": ("a bool", _is_bool),
         "return_estimators": ("a bool", _is_bool),
@@ -53,26 +54,50 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _is_bool(value: Any) -> bool:
     return isinstance(value, bool | np.bool_)
 
 
 def noise_scale(X: Any, scale: float) -> Any:
     """Standard deviation of the noise on each feature."""
-    if issparse(X) or not hasattr(X, "std"):
-        raise TypeError(f"perturb={scale!r} adds noise to every entry, for which X must be a dense array or DataFrame")
-    return scale * np.asarray(X.std(axis=0), dtype=np.float64)
+    if issparse(X) or not (isinstance(X, np.ndarray) or hasattr(X, "iloc")):
+        raise TypeError(
+            f"perturb={scale!r} adds noise to every entry, for which X must be a dense array or a pandas DataFrame"
+        )
+    return scale * np.asarray(X.std(axis=0, ddof=0), dtype=np.float64)
 
 
-def splitter_for(cv: Any, y: Any, *, classifier: bool, perturb: Any = None, entropy: Any = 0) -> Any:
+def check_rows(X: Any, y: Any, *, needs_classes: bool) -> None:
+    """Check that there is something to resample."""
+    if X.shape[0] < 2:
+        raise ValueError(f"X must have at least 2 rows to resample, got n_samples={X.shape[0]}")
+    if needs_classes and _is_labelled(y) and len(np.unique(np.asarray(y))) < 2:
+        raise ValueError("y must have at least 2 classes to select features by, got one class")
+
+
+def _is_labelled(y: Any) -> bool:
+    """Whether y holds classes; what is wrong with it otherwise the estimator knows best."""
+    if y is None or (np.asarray(y).dtype.kind == "f" and not np.isfinite(y).all()):
+        return False
+    return type_of_target(y) in ("binary", "multiclass")
+
+
+def splitter_for(
+    cv: Any, y: Any, *, classifier: bool, grouped: bool = False, perturb: Any = None, entropy: Any = 0
+) -> Any:
     """Turn the parameter `cv` into a splitter; None gives bootstrap samples, or the whole sample to perturb."""
     if cv is not None:
         return check_cv(cv, y, classifier=classifier)
     if perturb is not None:
         return WholeSampleSplit(n_splits=N_RUNS)
     seed = int(np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(1)[0])
-    labelled = y is not None and type_of_target(y) in ("binary", "multiclass")
-    return BootstrapSplit(N_RUNS, stratify=classifier and labelled, random_state=seed)
+    # Groups may have several classes each, and are then drawn from the whole.
+    stratify = classifier and not grouped and _is_labelled(y)
+    return BootstrapSplit(N_RUNS, stratify=stratify, random_state=seed)
 
 
 def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any]:
@@ -81,11 +106,6 @@ def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any
     if len(splits) < 2:
         raise ValueError(f"cv must give at least 2 splits, since stability compares runs; got {len(splits)}")
     return splits
-
-
-def draw_entropy(random_state: Any) -> list[int]:
-    entropy: list[int] = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32).tolist()
-    return entropy
 
 
 def mark(train: Any, test: Any) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -141,8 +142,8 @@ class ParetoRefit:
     Notes
     -----
     Among equals the candidate with fewer features wins (where the search has the metric `n_features`), then the first.
-    Candidates with a missing value, or that select nothing, are ignored. Standard errors are those between the splits of
-    a nested search, and those within the only split, `<score>_se`, of a one-level search.
+    Candidates with a missing value, or that select nothing, are ignored. Standard errors are those between the splits
+    of a nested search, and those within the only split, `<score>_se`, of a one-level search.
 
     Examples
     --------
@@ -164,9 +165,9 @@ class ParetoRefit:
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
-        if not 0 <= self.gamma <= 1:
+        if not (isinstance(self.gamma, Real) and 0 <= self.gamma <= 1):
             raise ValueError(f"gamma must be between 0 and 1, got {self.gamma!r}")
-        if self.strategy == "tolerance" and (self.tolerance is None or not self.tolerance >= 0):
+        if self.strategy == "tolerance" and not (isinstance(self.tolerance, Real) and self.tolerance >= 0):
             raise ValueError(
                 f"tolerance must be a number of at least 0 for strategy='tolerance', got {self.tolerance!r}"
             )
@@ -190,10 +191,11 @@ def _best(merit: FloatArray, cv_results: Mapping[str, Any]) -> int:
 
 def _knee(_: ParetoRefit, __: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
     front = front_of(a, s)
-    merit = np.full(a.size, np.nan)
     # The ends of the front are (1, 0) and (0, 1) once scaled: x + y = 1 is the chord.
-    merit[front] = _unit(a[front]) + _unit(s[front]) - 1
-    return merit
+    merit = _unit(a[front]) + _unit(s[front]) - 1
+    # A candidate that only rounding keeps off the front is a tie of the point it coincides with.
+    same = np.maximum(np.abs(a - a[front, None]), np.abs(s - s[front, None])) <= _TIE
+    return np.where(same.any(axis=0), merit[same.argmax(axis=0)], np.nan)
 
 
 def _unit(values: FloatArray) -> FloatArray:

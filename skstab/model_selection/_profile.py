@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _RANDOM_REPEATS = 20
+
+
+class _RankingRuns(StabilityCV):
+    """Runs whose importances rank all features, also those that a selector in them drops."""
+
+    _zero_outside = False
 
 
 def stability_profile(
@@ -95,7 +102,7 @@ def stability_profile(
     if chosen.kind != "subset":
         raise ValueError(f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}")
     rng = check_random_state(random_state)
-    runs = StabilityCV(
+    runs = _RankingRuns(
         estimator,
         cv=cv,
         measure="spearman",
@@ -128,7 +135,7 @@ def places_of(importances: Any, rng: np.random.RandomState) -> Any:
 def _check_sizes(sizes: Sequence[int] | None, n_features: int) -> list[int]:
     if sizes is None:
         return [int(size) for size in np.unique(np.geomspace(1, max(n_features - 1, 1), 20).round())]
-    checked = [int(size) for size in sizes]
-    if not checked or min(checked) < 1 or max(checked) > n_features:
+    checked = [int(size) for size in sizes if isinstance(size, Integral)]
+    if not checked or len(checked) < len(sizes) or min(checked) < 1 or max(checked) > n_features:
         raise ValueError(f"sizes must be numbers of features from 1 to {n_features}, got {list(sizes)}")
     return checked

@@ -32,11 +32,12 @@ class Plan:
 
     estimator: Any
     scorer: Any
-    score_name: str
+    score_names: tuple[str, ...]
     fit_params: dict[str, Any]
     score_params: dict[str, Any]
     importance_getter: Any
     scale_importances: bool
+    zero_outside: bool
     error_score: Any
     noise: Any  # standard deviation of the noise on each feature, or None
     reseed: bool
@@ -70,28 +71,36 @@ class Run(NamedTuple):
 
 def run_task(plan: Plan, X: Any, y: Any, task: Task) -> Run:
     """Fit, read what was selected, score on the rows left out."""
-    start = time.perf_counter()
     estimator = seeded(plan.estimator, task.seed, everywhere=plan.reseed)
     X_train, y_train = _perturbed(take_rows(X, task.train), plan.noise, task.seed), _rows(y, task.train)
     params = params_of_rows(X, plan.fit_params, task.train)
+    with task.progress.around(estimator, X_train, y_train):
+        run = _fit(plan, estimator, X_train, y_train, params)
+    if run.fit_error is not None:
+        return run
+    scores, score_error = _score(plan, estimator, X, y, task.test)
+    kept = estimator if plan.keep_estimators else None
+    return run._replace(scores=scores, score_error=score_error, estimator=kept)
+
+
+def _fit(plan: Plan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Run:
+    start = time.perf_counter()
     try:
-        with task.progress.around(estimator, X_train, y_train):
-            estimator.fit(X_train, y_train, **params)
+        estimator.fit(X, y, **params)
         fit_time = time.perf_counter() - start
         chosen = selection_of(
             estimator,
-            X_train,
-            y_train,
+            X,
+            y,
             importance_getter=plan.importance_getter,
             scale_importances=plan.scale_importances,
+            zero_outside=plan.zero_outside,
         )
     except Exception as error:  # any estimator may fail in any way; the others go on
         if plan.error_score == "raise":
             raise
         return Run(fit_error=describe(error))
-    scores, score_error = _score(plan, estimator, X, y, task.test)
-    kept = estimator if plan.keep_estimators else None
-    return Run(*_rows_of(chosen), scores, score_error, fit_time, None, kept)
+    return Run(*_rows_of(chosen), fit_time=fit_time)
 
 
 def _rows_of(chosen: Selection) -> tuple[Row, Row | None, Row | None]:
@@ -113,7 +122,11 @@ def _score(plan: Plan, estimator: Any, X: Any, y: Any, test: Any) -> tuple[dict[
         if plan.error_score == "raise":
             raise
         return {}, describe(error)
-    return (scores if isinstance(scores, dict) else {plan.score_name: scores}), None
+    if not isinstance(scores, dict):
+        return {plan.score_names[0]: scores}, None
+    # A multi-metric scorer returns the traceback of a metric that failed as its score.
+    errors = [score.strip().splitlines()[-1] for score in scores.values() if isinstance(score, str)]
+    return {name: score for name, score in scores.items() if not isinstance(score, str)}, next(iter(errors), None)
 
 
 def describe(error: Exception) -> str:
@@ -171,15 +184,17 @@ class Collected:
     estimators: list[Any]
 
 
-def collect(runs: Sequence[Run], n_features: int, error_score: Any, *, start: int = 0) -> Collected:
+def collect(runs: Sequence[Run], n_features: int, plan: Plan, *, start: int = 0) -> Collected:
     """Put runs together, the first of which is of split `start`; failed ones are only counted."""
     done = [run for run in runs if run.fit_error is None]
-    names = dict.fromkeys(name for run in done for name in run.scores or ())
+    seen = dict.fromkeys(name for run in done for name in run.scores or ())
+    # A callable may return scores of any names; otherwise those are known though all failed.
+    names = seen or dict.fromkeys(plan.score_names if plan.scorer is not None else ())
     return Collected(
         supports=smaller(_stack([run.support for run in done], n_features, bool)),
         importances=smaller(_stack([run.importances for run in done], n_features, np.float64)),
         sign_counts=_count_signs([run.signs for run in done], n_features),
-        scores={name: np.array([(run.scores or {}).get(name, error_score) for run in done]) for name in names},
+        scores={name: np.array([(run.scores or {}).get(name, plan.error_score) for run in done]) for name in names},
         fit_times=np.array([run.fit_time for run in done]),
         numbers=start + np.flatnonzero([run.fit_error is None for run in runs]),
         n_failed=len(runs) - len(done),
@@ -211,18 +226,21 @@ def smaller(csr: Any) -> Any:
     """Return a CSR array as it is, or dense where that takes less memory."""
     if csr is None:
         return None
-    stored = csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes
-    return csr if stored < csr.dtype.itemsize * np.prod(csr.shape) else csr.toarray()
+    width = np.int32 if max(csr.nnz, *csr.shape) < 2**31 else np.int64
+    indices, indptr = csr.indices.astype(width, copy=False), csr.indptr.astype(width, copy=False)
+    if csr.data.nbytes + indices.nbytes + indptr.nbytes < csr.dtype.itemsize * np.prod(csr.shape):
+        return sparse.csr_array((csr.data, indices, indptr), shape=csr.shape)
+    return csr.toarray()
 
 
-def join(old: Collected, new: Collected) -> Collected:
+def join(old: Collected, new: Collected, error_score: Any) -> Collected:
     """Add runs to those collected before."""
     signs = None if old.sign_counts is None or new.sign_counts is None else old.sign_counts + new.sign_counts
     return Collected(
         supports=_below(old.supports, new.supports),
         importances=_below(old.importances, new.importances),
         sign_counts=signs,
-        scores=_join_scores(old, new),
+        scores=_join_scores(old, new, error_score),
         fit_times=np.concatenate([old.fit_times, new.fit_times]),
         numbers=np.concatenate([old.numbers, new.numbers]),
         n_failed=old.n_failed + new.n_failed,
@@ -230,8 +248,8 @@ def join(old: Collected, new: Collected) -> Collected:
     )
 
 
-def _join_scores(old: Collected, new: Collected) -> dict[str, Any]:
-    parts = [(runs.scores, np.full(runs.fit_times.size, np.nan)) for runs in (old, new)]
+def _join_scores(old: Collected, new: Collected, error_score: Any) -> dict[str, Any]:
+    parts = [(runs.scores, np.full(runs.fit_times.size, error_score)) for runs in (old, new)]
     names = dict.fromkeys([*old.scores, *new.scores])
     return {name: np.concatenate([scores.get(name, unknown) for scores, unknown in parts]) for name in names}
 

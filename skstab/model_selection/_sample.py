@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import type_of_target
 
-__all__ = ["IntArray", "Sample", "check_lengths", "check_n_splits", "check_stratify", "make_sample"]
+__all__ = ["IntArray", "Sample", "check_lengths", "check_n_splits", "check_stratify", "draw_entropy", "make_sample"]
 
 IntArray: TypeAlias = NDArray[np.int64]
 
@@ -175,3 +175,15 @@ def check_stratify(stratify: Any) -> bool:
     if not isinstance(stratify, bool | np.bool_):
         raise TypeError(f"stratify must be a bool, got {stratify!r}")
     return bool(stratify)
+
+
+def draw_entropy(random_state: Any) -> list[int]:
+    """Draw what all streams of one call start from."""
+    try:
+        rng = check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(
+            f"random_state must be None, an int in [0, 2**32 - 1] or a numpy.random.RandomState, got {random_state!r}"
+        ) from error
+    entropy: list[int] = rng.randint(2**32, size=4, dtype=np.uint32).tolist()
+    return entropy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from skstab.metrics import get_measure
 from skstab.metrics._inference import StabilityInterval
@@ -35,6 +37,7 @@ def _require_runs(estimator: Any) -> StabilityCV:
             f"{name} holds no StabilityCV, and stability is a property of many fits: search over "
             f"StabilityCV({name}(...)), with parameters named estimator__..., or pass cv to make_stability_scorer"
         )
+    check_is_fitted(runs)
     return runs
 
 
@@ -137,13 +140,14 @@ class StabilityScoring:
     def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> dict[str, float]:  # noqa: ARG002  the signature of a scorer
         """Return all that a search should tabulate of a fitted estimator; X and y are not used."""
         runs = _require_runs(estimator)
-        table: dict[str, float] = {}
-        for name in self._score_names(runs):
-            table |= _mean_and_error(name, runs.scores_[name])
-        for chosen in map(get_measure, self.measures):
-            table |= _measured(runs, chosen)
-        table["n_features"] = float(runs.selection_frequencies_.sum())
-        return table
+        parts = [mean_and_error(name, runs.scores_[name]) for name in self._score_names(runs)]
+        parts += [_measured(runs, measure) for measure in map(get_measure, self.measures)]
+        parts.append({"n_features": float(runs.selection_frequencies_.sum())})
+        names = Counter(name for part in parts for name in part)
+        twice = [name for name, count in names.items() if count > 1]
+        if twice:
+            raise ValueError(f"scores and measures must be tabulated under different names, got {twice} twice")
+        return {name: value for part in parts for name, value in part.items()}
 
     def _score_names(self, runs: StabilityCV) -> Sequence[str]:
         if self.scoring is None:
@@ -157,7 +161,8 @@ class StabilityScoring:
         return self.scoring
 
 
-def _mean_and_error(name: str, scores: Any) -> dict[str, float]:
+def mean_and_error(name: str, scores: Any) -> dict[str, float]:
+    """Mean of the scores that are known, and its standard error, as if the resamples were independent."""
     known = scores[~np.isnan(scores)]
     if known.size == 0:
         return {name: np.nan, f"{name}_se": np.nan}

@@ -81,6 +81,7 @@ def selection_of(
     *,
     importance_getter: Getter = "auto",
     scale_importances: bool = True,
+    zero_outside: bool = True,
 ) -> Selection:
     """Read what a fitted estimator selected.
 
@@ -115,6 +116,9 @@ def selection_of(
         Whether importances that come from a `coef_` are multiplied by the standard deviation of
         each feature as the model saw it: they are then those of features of unit variance.
 
+    zero_outside : bool, default=True
+        Whether features outside the support have the importance 0, whatever the getter says.
+
     Returns
     -------
     selection : Selection
@@ -124,6 +128,8 @@ def selection_of(
     n_features = known_width(estimator) if X is None else X.shape[1]
     trace = trace_of(estimator, n_features, view)
     selection = _resolve(estimator, trace, view, importance_getter, scale_importances)
+    if zero_outside:
+        selection = _zeroed(selection)
     if not selection.has_selector and selection.importances is None:
         raise ValueError(_why_nothing(trace.sources[0].model if trace.sources else estimator))
     return selection
@@ -221,10 +227,14 @@ def _resolve(estimator: Any, trace: Trace, view: View, getter: Getter, scale: bo
     coef = None
     if linear is not None and len(linear.rows) == 1:
         coef = spread(linear.rows[0], linear.columns, trace.n_features)
-    for values in (importances, coef):
-        if values is not None and support is not None:
-            values[~support] = 0.0
     return Selection(support, importances, coef, trace.selected is not None)
+
+
+def _zeroed(selection: Selection) -> Selection:
+    for values in (selection.importances, selection.coef):
+        if values is not None and selection.support is not None:
+            values[~selection.support] = 0.0
+    return selection
 
 
 def _support(trace: Trace, linear: _Weights | None) -> np.ndarray | None:

@@ -13,9 +13,16 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
 
-from skstab.model_selection._sample import IntArray, Sample, check_lengths, check_n_splits, check_stratify, make_sample
+from skstab.model_selection._sample import (
+    IntArray,
+    Sample,
+    check_lengths,
+    check_n_splits,
+    check_stratify,
+    draw_entropy,
+    make_sample,
+)
 
 __all__ = ["BootstrapSplit", "ComplementaryPairsSplit", "WholeSampleSplit"]
 
@@ -24,17 +31,6 @@ Split: TypeAlias = tuple[IntArray, IntArray]
 # A draw that can be usable at all is so with probability 1/4 or more (the worst is two groups, one
 # of them with every class), hence (3/4)**200 < 1e-24 is the chance to give up wrongly.
 _MAX_DRAWS = 200
-
-
-def _draw_entropy(random_state: Any) -> list[int]:
-    try:
-        rng = check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(
-            f"random_state must be None, an int in [0, 2**32 - 1] or a numpy.random.RandomState, got {random_state!r}"
-        ) from error
-    entropy: list[int] = rng.randint(2**32, size=4, dtype=np.uint32).tolist()
-    return entropy
 
 
 def _stream(entropy: list[int], number: int) -> np.random.RandomState:
@@ -107,7 +103,7 @@ class _ResamplingSplit(BaseCrossValidator):
         n_splits = self.get_n_splits()
         sample = make_sample(X, y, groups, stratify=check_stratify(self.stratify))
         self._check_n_units(sample.n_units, grouped=groups is not None)
-        return self._iter_splits(sample, n_splits, _draw_entropy(self.random_state))
+        return self._iter_splits(sample, n_splits, draw_entropy(self.random_state))
 
     def _check_n_units(self, n_units: int, *, grouped: bool) -> None:
         if n_units < 2:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, get_tags, indexable
@@ -24,16 +24,17 @@ from skstab.metrics._inference import StabilityInterval
 from skstab.metrics._measure import Measure
 from skstab.model_selection._parameters import (
     check_parameters,
+    check_rows,
     check_same_splits,
-    draw_entropy,
     mark,
     noise_scale,
     splits_of,
     splitter_for,
 )
 from skstab.model_selection._runs import Collected, Plan, Run, Task, collect, join, report, run_task, seeded
+from skstab.model_selection._sample import draw_entropy
 from skstab.model_selection._selected import selection_of, why_no_support
-from skstab.model_selection._summary import ranks_of, summary_columns
+from skstab.model_selection._summary import frequencies, ranks_of, summary_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,8 +100,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         A run whose fit fails is left out, counted in `n_failed_` and warned about; a score that fails has this value.
         "raise" raises instead.
     warm_start : bool, default=False
-        Whether a further call to `fit` with more splits adds only the new runs. The first splits must be the same: give
-        `cv` and this estimator an int `random_state`.
+        Whether a further call to `fit` with more splits adds only the new runs. The data, the estimator and the first
+        splits must be the same: give `cv` an int `random_state`.
     target_width : float, default=None
         Stop as soon as the 95% jackknife interval of `measure` is this narrow, looking every 10 runs; `cv` then gives
         the most runs there may be. `n_splits_` tells how many were made. None makes them all.
@@ -109,8 +110,9 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
     n_jobs : int, default=None
         Number of runs at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
-        Seed of the default `cv`, of the noise, and of whatever has `random_state=None` inside the estimator. An int
-        gives the same result for any `n_jobs` and backend.
+        Seed of the default `cv`, of the noise, and of whatever has a parameter `random_state=None` inside the
+        estimator (a splitter or a score function in there keeps its own randomness). An int gives the same result for
+        any `n_jobs` and backend.
     verbose : int, default=0
         Progress messages of joblib.
 
@@ -220,6 +222,9 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         self.random_state = random_state
         self.verbose = verbose
 
+    # Whether features outside the support have no importance.
+    _zero_outside = True
+
     # -- fitting -----------------------------------------------------------------------------------------------------
 
     @with_callbacks
@@ -244,8 +249,11 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         check_parameters(self)
         measure = get_measure(self.measure)
         going_on = self.warm_start and hasattr(self, "supports_")
+        if going_on and self.return_estimators and not hasattr(self, "estimators_"):
+            raise ValueError("return_estimators=True in a warm start, but the first runs did not keep theirs")
         X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
         validate_data(self, X, skip_check_array=True, reset=not going_on)
+        check_rows(X, y, needs_classes=not is_regressor(self.estimator))
         routed = self._routed(params)
         if not going_on:
             self._entropy = draw_entropy(self.random_state)
@@ -253,7 +261,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         if not going_on:
             # Before the runs: what is wrong with the data or the estimator then shows at once.
             self._refit(X, y, plan, measure)
-        splits = splits_of(self._splitter(y), X, y, routed.splitter.split)
+        split_params = routed.splitter.split
+        splits = splits_of(self._splitter(y, grouped="groups" in split_params), X, y, split_params)
         marks, seen = [mark(*split) for split in splits], self._marks if going_on else []
         check_same_splits(seen, marks)
         if not going_on:
@@ -270,16 +279,20 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
             Task(*split, np.random.SeedSequence(self._entropy, spawn_key=(0, number)), progress_of_run)
             for number, (split, progress_of_run) in enumerate(zip(splits[start:], progress.runs, strict=True), start)
         ]
-        step = max(1, len(tasks) if self.target_width is None else BATCH)
+        ends = [len(splits)]
+        if self.target_width is not None:
+            # The looks are at whole batches, wherever an earlier fit stopped.
+            ends = [*range((start // BATCH + 1) * BATCH, len(splits), BATCH), *ends]
         runs: list[Run] = []
         total = self._collected() if start else None
         with Parallel(n_jobs=self.n_jobs, verbose=self.verbose) as parallel:
-            for at in range(0, len(tasks), step):
-                new = parallel(delayed(run_task)(plan, X, y, task) for task in tasks[at : at + step])
-                part = collect(new, self.n_features_in_, self.error_score, start=start + at)
-                total, runs = part if total is None else join(total, part), runs + new
-                if self._is_narrow(total, measure):
+            for end in ends:
+                at = start + len(runs)
+                if at == end or self._is_narrow(total, measure):
                     break
+                new = parallel(delayed(run_task)(plan, X, y, task) for task in tasks[at - start : end - start])
+                part = collect(new, self.n_features_in_, plan, start=at)
+                total, runs = part if total is None else join(total, part, self.error_score), runs + new
         progress.end()
         if runs:
             report(runs, total.supports.shape[0], self.error_score)
@@ -287,8 +300,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         self.stability_interval_ = interval_of(self, measure)
         self.stability_ = self.stability_interval_.estimate
 
-    def _is_narrow(self, runs: Collected, measure: Measure) -> bool:
-        if self.target_width is None or runs.supports.shape[0] < 3:
+    def _is_narrow(self, runs: Collected | None, measure: Measure) -> bool:
+        if self.target_width is None or runs is None or runs.supports.shape[0] < 3:
             return False
         table = self._table(runs.supports, runs.importances, measure)
         interval = stability_interval(table, measure=measure)
@@ -299,11 +312,12 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         return Plan(
             estimator=self.estimator,
             scorer=self._scorer(),
-            score_name=self.scoring if isinstance(self.scoring, str) else "score",
+            score_names=self._score_names(),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
             importance_getter=self.importance_getter,
             scale_importances=self.scale_importances,
+            zero_outside=self._zero_outside,
             error_score=self.error_score,
             noise=noise_scale(X, self.perturb) if isinstance(self.perturb, Real) else None,
             reseed=self.perturb == "seed",
@@ -319,19 +333,28 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
             y,
             importance_getter=self.importance_getter,
             scale_importances=self.scale_importances,
+            zero_outside=self._zero_outside,
         )
         self._selects = chosen.support is not None
         self._refit_support = chosen.support if self._selects else chosen.importances != 0
         self._check_measurable(measure, chosen.importances is not None)
 
-    def _splitter(self, y: Any = None) -> Any:
+    def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
         classifier, entropy = is_classifier(self.estimator), getattr(self, "_entropy", 0)
-        return splitter_for(self.cv, y, classifier=classifier, perturb=self.perturb, entropy=entropy)
+        return splitter_for(self.cv, y, classifier=classifier, grouped=grouped, perturb=self.perturb, entropy=entropy)
 
     def _scorer(self) -> Any:
         if self.scoring is None and not hasattr(self.estimator, "score"):
             return None
-        return check_scoring(self.estimator, scoring=self.scoring)
+        # Several scorers fail one by one, unless failing is to raise.
+        return check_scoring(self.estimator, scoring=self.scoring, raise_exc=self.error_score == "raise")
+
+    def _score_names(self) -> tuple[str, ...]:
+        if isinstance(self.scoring, str):
+            return (self.scoring,)
+        if self.scoring is None or callable(self.scoring):
+            return ("score",)
+        return tuple(self.scoring)
 
     def _check_scorer(self, plan: Plan, X: Any, y: Any, rows: Any) -> None:
         """Find out before the runs whether the estimator has the method that the scorer calls."""
@@ -343,8 +366,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
                 plan.scorer(self.estimator_, *data)
         except AttributeError as error:
             raise ValueError(f"scoring={self.scoring!r} does not fit the estimator: {error}") from error
-        except (TypeError, ValueError):
-            return  # one row may be too few for this score; the runs will tell
+        except Exception:  # noqa: BLE001  one row may be too few for a score in any way; the runs will tell
+            return
 
     def _keep(self, runs: Collected, n_splits: int) -> None:
         self.n_splits_ = n_splits
@@ -354,10 +377,12 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         self.fit_times_ = runs.fit_times
         self.split_numbers_ = runs.numbers
         self.n_failed_ = runs.n_failed
-        self.selection_frequencies_ = np.asarray(self.supports_.mean(axis=0)).ravel()
+        self.selection_frequencies_ = frequencies(self.supports_)
         self._sign_counts = runs.sign_counts
         if self.return_estimators:
             self.estimators_ = runs.estimators
+        elif hasattr(self, "estimators_"):
+            del self.estimators_
 
     def _collected(self) -> Collected:
         return Collected(
@@ -461,6 +486,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         score : float
             The score.
         """
+        if get_config()["enable_metadata_routing"]:
+            params = process_routing(self, "score", **params).estimator.score
         return self._fitted().score(X, y, **params)
 
     def _fitted(self) -> Any:
@@ -582,14 +609,24 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         Returns
         -------
         routing : MetadataRouter
-            `fit` of the estimator, `split` of the splitter and `score` of the scorer, all from `fit`.
+            From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `score` to
+            `score` of the estimator.
         """
         return (
             MetadataRouter(owner=self)
-            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-            .add(splitter=self._splitter(), method_mapping=MethodMapping().add(caller="fit", callee="split"))
+            .add(
+                estimator=self.estimator,
+                method_mapping=MethodMapping().add(caller="fit", callee="fit").add(caller="score", callee="score"),
+            )
+            .add(
+                splitter=self._splitter() if self.cv is None else self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
             .add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
         )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "supports_")
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)

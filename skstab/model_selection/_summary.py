@@ -12,7 +12,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 def summary_columns(supports: Any, importances: Any, sign_counts: Any) -> dict[str, Any]:
     """Columns of `StabilityCV.summary` that come from the runs."""
-    frequency = np.asarray(supports.mean(axis=0)).ravel()
+    frequency = frequencies(supports)
     low, high = wilson_interval(frequency, supports.shape[0])
     columns = {"frequency": frequency, "frequency_low": low, "frequency_high": high}
     if importances is not None:
@@ -22,6 +22,11 @@ def summary_columns(supports: Any, importances: Any, sign_counts: Any) -> dict[s
         share = sign_counts.max(axis=0) / np.maximum(weighted, 1)
         columns["sign_consistency"] = np.where(weighted > 0, share, np.nan)
     return columns
+
+
+def frequencies(supports: Any) -> Any:
+    """Share of the runs that selected each feature: one division, so that 3 of 5 are 0.6 in either form of table."""
+    return np.asarray(supports.sum(axis=0)).ravel() / supports.shape[0]
 
 
 def _spread_of(importances: Any) -> dict[str, Any]:
