@@ -3,47 +3,39 @@
 Fits the model on 50 bootstrap samples and prints several measures of its stability, each with its interval.
 """
 
-import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import resample
 
-from skstab import get_measure, stability_interval
+from skstab import BootstrapSplit, StabilityCV
 
-N_RESAMPLES = 50
 MEASURES = ["nogueira", "jaccard", "dice", "phi", "pearson", "spearman", "importance_weighted"]
 
 
-def coefficients(X, y, seed):
-    """Fit on one bootstrap sample."""
-    X, y = resample(X, y, random_state=seed)
-    model = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0))
-    return model.fit(X, y)[-1].coef_.ravel()
-
-
-def row(measure, weights):
-    """One measure with its 95% interval; measures of sets see which weights are not zero."""
-    data = weights != 0 if get_measure(measure).kind == "subset" else np.abs(weights)
-    interval = stability_interval(data, measure=measure)
+def row(runs, measure):
+    """One measure with its 95% interval."""
+    interval = runs.interval(measure)
     return {"measure": measure, "stability": interval.estimate, "low": interval.low, "high": interval.high}
 
 
 def main():
-    data = load_breast_cancer()
-    weights = np.array([coefficients(data.data, data.target, seed) for seed in range(N_RESAMPLES)])
-    supports = weights != 0
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1)
+    model = make_pipeline(StandardScaler(), lasso)
+    cv = BootstrapSplit(50, stratify=True, random_state=0)
+    runs = StabilityCV(model, cv=cv, scoring="accuracy", random_state=0, n_jobs=-1).fit(X, y)
 
-    print(f"L1 logistic regression on {N_RESAMPLES} bootstrap samples of {data.data.shape[0]} patients:")
-    print(f"{supports.sum(axis=1).mean():.1f} of {supports.shape[1]} features selected on average\n")
-    table = pd.DataFrame([row(measure, weights) for measure in MEASURES]).set_index("measure")
+    print(f"L1 logistic regression on {len(runs.supports_)} bootstrap samples of {len(X)} patients:")
+    print(f"{runs.supports_.sum(axis=1).mean():.1f} of {X.shape[1]} features selected on average,")
+    print(f"out-of-bag accuracy {runs.scores_['accuracy'].mean():.3f}\n")
+    table = pd.DataFrame([row(runs, measure) for measure in MEASURES]).set_index("measure")
     print(table.round(3).to_string())
 
-    frequencies = pd.Series(supports.mean(axis=0), data.feature_names).sort_values(ascending=False)
+    columns = ["frequency", "frequency_low", "frequency_high", "importance_mean", "sign_consistency"]
     print("\nSelected most often:")
-    print(frequencies.head(10).map("{:.0%}".format).to_string())
+    print(runs.summary().nlargest(10, "frequency")[columns].round(2).to_string())
 
 
 if __name__ == "__main__":

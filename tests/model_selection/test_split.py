@@ -336,7 +336,7 @@ def test_one_row_a_group_is_like_no_groups(splitter):
     n_pairs=st.tuples(st.integers(1, 4), st.integers(5, 8)),
     seed=SEEDS,
 )
-def test_more_splits_extend_the_earlier_ones(splitter, y, stratify, grouped, n_pairs, seed):  # noqa: PLR0917
+def test_more_splits_extend_the_earlier_ones(splitter, y, stratify, grouped, n_pairs, seed):
     groups = np.arange(len(y)) if grouped else None
     short, long = (splitter(2 * n, stratify=stratify, random_state=seed) for n in n_pairs)
     assert_same_splits(splits_of(short, len(y), y, groups), splits_of(long, len(y), y, groups)[: 2 * n_pairs[0]])
