@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import wraps
 from typing import Any
 
 from sklearn.utils import _safe_indexing as take_rows
@@ -17,8 +18,13 @@ except ImportError:  # scikit-learn 1.8 has no callbacks
         """Stand in for the mixin of scikit-learn 1.9."""
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method as it is: there are no callbacks to tear down."""
-        return method
+        """Call the method as it is: there are no callbacks to tear down, but as many frames as in 1.9."""
+
+        @wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs)
+
+        return call
 
 
 __all__ = ["CallbackSupportMixin", "FitProgress", "RunProgress", "params_of_rows", "take_rows", "with_callbacks"]

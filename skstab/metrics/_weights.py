@@ -108,7 +108,9 @@ def sparse_ranks(matrix: Any) -> Any:
     place = _tied_places(run, values) - matrix.indptr[:-1][run] + 1.0
     zeros = (d - lengths).astype(np.float64)
     negatives = np.bincount(run, values < 0, n_runs)
-    centred = place + np.where(values > 0, zeros[run], 0.0) - (negatives + (zeros + 1) / 2)[run]
+    # A row without zeros has no rank of them: the middle rank serves, as it is that of an all-zero row, too.
+    middle = np.where(zeros > 0, negatives + (zeros + 1) / 2, (d + 1) / 2)
+    centred = place + np.where(values > 0, zeros[run], 0.0) - middle[run]
     ranks = np.empty(values.size)
     ranks[order] = centred
     return sparse.csr_array((ranks, matrix.indices, matrix.indptr), shape=(n_runs, d))

@@ -20,7 +20,7 @@ N_RUNS = 50
 def check_parameters(estimator: Any) -> None:
     """Check what no other code would check, each with what was expected."""
     expected = {
-        "estimator": ("an estimator with fit and get_params", lambda e: hasattr(e, "fit") and hasattr(e, "get_params")),
+        "estimator": ("an estimator with fit and get_params", _is_estimator),
         "support": ("'refit' or 'consensus'", lambda value: value in ("refit", "consensus")),
         "threshold": ("a number above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
         "importance_getter": ("a string or a callable", lambda value: isinstance(value, str) or callable(value)),
@@ -48,6 +48,10 @@ def check_parameters(estimator: Any) -> None:
             "perturb='seed' needs an estimator with a random_state, else all runs are the same; "
             f"{type(estimator.estimator).__name__} has none"
         )
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def _is_number(value: Any) -> bool:

@@ -616,13 +616,13 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
             MetadataRouter(owner=self)
             .add(
                 estimator=self.estimator,
-                method_mapping=MethodMapping().add(caller="fit", callee="fit").add(caller="score", callee="score"),
+                method_mapping=_from_fit("fit").add(caller="score", callee="score"),
             )
             .add(
                 splitter=self._splitter() if self.cv is None else self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+                method_mapping=_from_fit("split"),
             )
-            .add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
+            .add(scorer=self._scorer(), method_mapping=_from_fit("score"))
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -638,6 +638,11 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
+
+
+def _from_fit(callee: str) -> MethodMapping:
+    # A pipeline of scikit-learn 1.8 asks for what fit_transform takes.
+    return MethodMapping().add(caller="fit", callee=callee).add(caller="fit_transform", callee=callee)
 
 
 def interval_of(runs: StabilityCV, measure: Any) -> StabilityInterval:

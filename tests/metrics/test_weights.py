@@ -59,6 +59,11 @@ def test_blocks_of_runs_do_not_change_the_result(monkeypatch):
     assert metrics.pearson_stability(w) == pytest.approx(whole, abs=1e-14)
 
 
+def test_constant_rows_agree_in_either_form():
+    w = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-2.0, -2.0, -2.0]])
+    assert metrics.spearman_stability(w) == metrics.spearman_stability(sparse.csr_array(w)) == 1
+
+
 def test_average_ranks_agree_with_scipy():
     w = np.random.default_rng(0).integers(0, 4, size=(2, 30))
     assert metrics.spearman_stability(w) == pytest.approx(stats.spearmanr(*w).statistic, abs=1e-12)
