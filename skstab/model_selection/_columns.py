@@ -86,7 +86,8 @@ class Take:
 
 
 def _deviations(X: Any, columns: Any) -> np.ndarray:
-    X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):  # the usual case needs no check
+        X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
     if not isinstance(columns, slice):
         X = X[:, columns]
     if issparse(X):

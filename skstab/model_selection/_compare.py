@@ -311,5 +311,6 @@ def _times_tested(splits: list[tuple[Any, Any]], n_rows: int) -> Any:
 def _predicted_rightly(runs: StabilityCV, splits: list[tuple[Any, Any]], X: Any, y: Any) -> Any:
     right = np.zeros(X.shape[0], dtype=bool)
     for estimator, (_, test) in zip(runs.estimators_, splits, strict=True):
-        right[test] = estimator.predict(take_rows(X, test)) == np.asarray(take_rows(y, test))
+        agree = estimator.predict(take_rows(X, test)) == np.asarray(take_rows(y, test))
+        right[test] = agree.reshape(len(agree), -1).all(axis=1)  # of several labels, all
     return right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -109,7 +110,11 @@ def stability_profile(
         importance_getter=importance_getter,
         n_jobs=n_jobs,
         random_state=rng.randint(2**31),
-    ).fit(X, y)
+    )
+    with warnings.catch_warnings():
+        # The measure inside only asks for importances; it is not the user's.
+        warnings.filterwarnings("ignore", message="all runs agree", category=RuntimeWarning)
+        runs.fit(X, y)
     n_runs, d = runs.importances_.shape
     places = places_of(runs.importances_, rng)
     randoms = [places_of(np.zeros((n_runs, d)), rng) for _ in range(_RANDOM_REPEATS)]

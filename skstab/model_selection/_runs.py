@@ -76,6 +76,7 @@ def run_task(plan: Plan, X: Any, y: Any, task: Task) -> Run:
     params = params_of_rows(X, plan.fit_params, task.train)
     with task.progress.around(estimator, X_train, y_train):
         run = _fit(plan, estimator, X_train, y_train, params)
+    del X_train, y_train  # their memory serves the test rows
     if run.fit_error is not None:
         return run
     scores, score_error = _score(plan, estimator, X, y, task.test)

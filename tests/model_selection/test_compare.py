@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.datasets import make_classification, make_regression
+from sklearn.datasets import make_classification, make_multilabel_classification, make_regression
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectorMixin, f_regression
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
@@ -287,6 +287,7 @@ def test_frame_equals_runs_made_by_hand(scoring, measure):
         )
         np.testing.assert_allclose(row["n_features"], np.asarray(runs.supports_.sum(axis=1)).mean())
         assert row["fit_time"] == found.runs[name].fit_times_.mean() > 0
+        assert found.runs[name].stability_interval_ == interval
         assert row["n_failed"] == 0
 
 
@@ -415,6 +416,21 @@ def test_scores_of_folds_are_compared_by_mcnemar(cv, labels):
         np.testing.assert_allclose(value, mcnemar_pvalue([predictions[a], predictions[b]], y))
 
 
+def test_mcnemar_of_several_labels_is_about_rows_that_are_wholly_right():
+    # As is the accuracy that these classifiers score.
+    X, y = make_multilabel_classification(60, 8, n_classes=3, random_state=0)
+    tree = DecisionTreeClassifier(random_state=0)
+    selectors = {
+        "a": make_pipeline(SelectFromModel(tree, max_features=1, threshold=-np.inf), tree),
+        "b": make_pipeline(SelectFromModel(tree, max_features=5, threshold=-np.inf), tree),
+    }
+    found = compare_selectors(selectors, X, y, cv=KFold(4))
+    right = [(cross_val_predict(s, X, y, cv=KFold(4)) == y).all(axis=1) for s in selectors.values()]
+    expected = mcnemar_pvalue(right, np.ones(60, dtype=bool))
+    assert expected < 0.95
+    np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], expected)
+
+
 def test_mcnemar_of_classifiers_that_err_on_the_same_rows():
     X, y = make_data()
     found = compare_selectors({"a": filter_of(3), "b": filter_of(3)}, X, y, cv=3)
@@ -425,7 +441,7 @@ def test_mcnemar_of_classifiers_that_err_on_the_same_rows():
 def test_mcnemar_needs_classifiers_and_every_row_once(cv):
     if cv == "part":
         X, y = make_data()
-        selectors, scoring = {"a": filter_of(1), "b": filter_of(5)}, "accuracy"
+        selectors, scoring = {"a": filter_of(1), "b": filter_of(5, GaussianNB(priors=[0.05, 0.95]))}, "accuracy"
         splits = list(PredefinedSplit(np.arange(N) % 5 - 1).split())  # a fifth of the rows is never tested
     else:
         X, y = make_regression(N, D, n_informative=4, noise=40.0, random_state=0)
@@ -433,7 +449,9 @@ def test_mcnemar_needs_classifiers_and_every_row_once(cv):
         splits = list(KFold(4).split(X))
     found = compare_selectors(selectors, X, y, cv=splits)
     a, b = (scores_of(selector, X, y, splits, scoring) for selector in selectors.values())
-    np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], corrected_pvalue(a - b, share_of(splits)))
+    expected = corrected_pvalue(a - b, share_of(splits))
+    assert expected < 0.95
+    np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], expected)
 
 
 def test_folds_scored_by_other_than_accuracy_are_compared_by_that_score():

@@ -240,6 +240,12 @@ def test_with_cv_the_rows_shown_are_resampled(fits):
     assert scores[None] != runs_of().fit(X, y).stability_
 
 
+def test_with_cv_a_model_that_drops_nothing():
+    ridge = LogisticRegression().fit(X, y)
+    expected = StabilityCV(ridge, cv=FEW, measure="pearson").fit(X, y).stability_
+    assert make_stability_scorer("pearson", cv=FEW)(ridge, X, y) == expected
+
+
 def test_with_cv_in_cross_validation(fits):
     scoring = {"accuracy": "accuracy", "stability": make_stability_scorer("jaccard", cv=FEW)}
     pipeline = make_pipeline(StandardScaler(), lasso(1.0, kind=CountedLogistic))
