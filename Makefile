@@ -21,7 +21,10 @@ docs: $(VENV)/.installed-docs
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/measures.py
+	$(BIN)/python benchmarks/stability_cv.py
+	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/coverage.py --quick
+	$(BIN)/python benchmarks/comparison.py --quick
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-oldest:

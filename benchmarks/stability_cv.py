@@ -1,0 +1,164 @@
+"""What `StabilityCV` costs, against a loop written by hand over the same splits, in the same run.
+
+The loop takes the rows, clones, fits, scores, and keeps the score only. `StabilityCV` does that too; it also reads and
+keeps what each run selected, computes the stability with its interval, and fits once more on all rows. That last fit is
+a feature with a price of its own, so the ratio is also given to the loop followed by one fit on all rows.
+
+    python benchmarks/stability_cv.py
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skstab.model_selection import BootstrapSplit, StabilityCV
+
+N_RUNS, N_FEATURES, N_ROWS, N_ROWS_MEMORY = 30, 3000, 300, 2000
+
+# With a seed of its own, so that the loop and StabilityCV do the same work.
+L1_LOGISTIC = make_pipeline(
+    StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.05, random_state=0)
+)
+FOREST = SelectFromModel(RandomForestClassifier(50, random_state=0))
+K_BEST = make_pipeline(SelectKBest(k=50), LogisticRegression())
+
+
+def regression(n_rows):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, N_FEATURES))
+    return X, X[:, :20] @ np.linspace(1, 2, 20) + rng.standard_normal(n_rows)
+
+
+def classification(n_rows):
+    X, y = regression(n_rows)
+    return X, (y > 0).astype(int)
+
+
+def splits_of(X, y):
+    return list(BootstrapSplit(N_RUNS, random_state=0).split(X, y))
+
+
+def loop(estimator, X, y, splits):
+    scores = []
+    for train, test in splits:
+        fitted = clone(estimator).fit(X[train], y[train])
+        if hasattr(fitted, "score"):
+            scores.append(fitted.score(X[test], y[test]))
+    return np.array(scores)
+
+
+def stability_cv(estimator, X, y, splits, n_jobs=1):
+    return StabilityCV(estimator, cv=splits, n_jobs=n_jobs, random_state=0).fit(X, y)
+
+
+def best_times(calls, seconds, clock=time.perf_counter):
+    """Shortest time of each call, taken in turns for so long, at least 3 times: the least disturbed ones."""
+    times, start = [], time.perf_counter()
+    while len(times) < 3 or time.perf_counter() - start < seconds:
+        times.append([])
+        for call in calls:
+            before = clock()
+            call()
+            times[-1].append(clock() - before)
+    return np.min(times, axis=0)
+
+
+def report(label, ratio, limit=None, *, at_least=False):
+    met = limit is None or (ratio >= limit if at_least else ratio <= limit)
+    verdict = "" if limit is None else f"   {'at least' if at_least else 'limit'} {limit}  {'ok' if met else 'NOT MET'}"
+    print(f"  {label:<58}{ratio:>7.3f}{verdict}")
+
+
+def overhead(label, estimator, data):
+    X, y = data
+    splits = splits_of(X, y)
+    np.testing.assert_array_equal(loop(estimator, X, y, splits), stability_cv(estimator, X, y, splits).scores_["score"])
+    by_hand, ours, refit = best_times(
+        [
+            lambda: loop(estimator, X, y, splits),
+            lambda: stability_cv(estimator, X, y, splits),
+            lambda: clone(estimator).fit(X, y),
+        ],
+        seconds=8,
+        clock=time.process_time,  # one thread: what else the machine does then counts less
+    )
+    print(f"\n{label}, n = {len(X)}, d = {N_FEATURES}, {N_RUNS} runs: {by_hand / N_RUNS * 1e3:.0f} ms a run by hand")
+    report("StabilityCV / loop and a fit on all rows", ours / (by_hand + refit), 1.1)
+    report("StabilityCV / loop", ours / by_hand, 1.1)
+
+
+def two_jobs(label, estimator):
+    X, y = classification(N_ROWS)
+    splits = splits_of(X, y)
+    halves = splits[: N_RUNS // 2], splits[N_RUNS // 2 :]
+    stability_cv(estimator, X, y, splits[:4], n_jobs=2)  # starts the workers, which then stay
+    one, two, by_hand, halved = best_times(
+        [
+            lambda: stability_cv(estimator, X, y, splits),
+            lambda: stability_cv(estimator, X, y, splits, n_jobs=2),
+            lambda: loop(estimator, X, y, splits),
+            lambda: Parallel(n_jobs=2)(delayed(loop)(estimator, X, y, half) for half in halves),
+        ],
+        seconds=12,
+    )
+    print(f"\ntwo jobs, {label}: {one / (N_RUNS + 1) * 1e3:.0f} ms a run, workers started before")
+    report("n_jobs=1 / n_jobs=2", one / two, 1.6, at_least=True)
+    report("the same of the loop, half of it on each of two workers", by_hand / halved)
+
+
+# Each in a process of its own, to see the most memory it ever had.
+MEMORY = {
+    "data": lambda *_: None,
+    "loop": loop,
+    "n_jobs=1": stability_cv,
+    "n_jobs=2": lambda *args: stability_cv(*args, n_jobs=2),
+}
+
+
+def memory(label):
+    peaks = {}
+    for what in MEMORY:
+        command = [sys.executable, __file__, "--memory", what, label]
+        peaks[what] = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    print(
+        f"\npeak memory of the process, {label}, n = {N_ROWS_MEMORY}, d = {N_FEATURES}: "
+        f"{peaks['data']:.0f} MB with the data, {peaks['loop']:.0f} MB at most by the loop"
+    )
+    for what in ("n_jobs=1", "n_jobs=2"):
+        report(f"StabilityCV, {what} / loop", peaks[what] / peaks["loop"], 1.2)
+
+
+def _memory(what, label):
+    X, y = classification(N_ROWS_MEMORY)
+    # The peak does not grow with the number of runs after the first few.
+    MEMORY[what]({"scaled": L1_LOGISTIC, "selected": K_BEST}[label], X, y, splits_of(X, y)[:10])
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10)
+
+
+def main():
+    # Memory first: a process starts with the peak of the one that started it.
+    memory("scaled")
+    memory("selected")
+    overhead("scaler and L1 logistic regression", L1_LOGISTIC, classification(N_ROWS))
+    overhead("50 best and logistic regression", K_BEST, classification(N_ROWS))
+    overhead("Lasso", Lasso(alpha=0.3), regression(N_ROWS))
+    two_jobs("scaler and L1 logistic regression", L1_LOGISTIC)
+    two_jobs("forest", FOREST)
+
+
+if __name__ == "__main__":
+    _memory(*sys.argv[2:]) if "--memory" in sys.argv else main()
