@@ -28,7 +28,7 @@ bench: $(VENV)/.installed
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-oldest:
-	$(MAKE) test VENV=.venv-oldest PIN="scikit-learn==1.8.0 numpy==2.0.2 scipy==1.13.1 joblib==1.4.2 pandas==2.2.3"
+	$(MAKE) test VENV=.venv-oldest PIN="scikit-learn==1.8.0 numpy==2.0.2 scipy==1.13.1 joblib==1.5.0 pandas==2.2.3"
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "skstab needs Python 3.11 or newer")'
