@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -171,10 +172,24 @@ def mean_and_error(name: str, scores: Any) -> dict[str, float]:
 
 
 def _measured(runs: StabilityCV, measure: Measure) -> dict[str, float]:
-    interval = interval_of(runs, measure)
+    interval = _interval_where_defined(runs, measure)
     estimate, low, high = _oriented(interval, measure)
     name = column_name(measure)
     return {name: estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_se": interval.standard_error}
+
+
+def _interval_where_defined(runs: StabilityCV, measure: Measure) -> StabilityInterval:
+    """Interval, or NaN with a warning where sizes vary and the measure does not allow it: other candidates may not."""
+    defined = measure.properties is None or measure.properties.fully_defined
+    if defined or np.ptp(np.asarray(runs.supports_.sum(axis=1))) == 0:
+        return interval_of(runs, measure)
+    warnings.warn(
+        f"the {measure.name} measure is not defined for runs that select different numbers of features, and missing "
+        "for this candidate; use 'nogueira'",
+        UserWarning,
+        stacklevel=4,
+    )
+    return StabilityInterval(np.nan, np.nan, np.nan, np.nan, "jackknife", 0.95)
 
 
 def column_name(measure: Measure) -> str:

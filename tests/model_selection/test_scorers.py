@@ -598,3 +598,18 @@ def test_other_resamplings():
     search = one_level(estimator=StabilityCV(lasso(), cv=splits, scoring="accuracy")).fit(X, y)
     expected = [StabilityCV(lasso(C), cv=splits).fit(X, y).stability_ for C in GRID["estimator__C"]]
     np.testing.assert_allclose(search.cv_results_["mean_test_nogueira"], expected, rtol=1e-12)
+
+
+# --- Measures that are not defined for a candidate ----------------------------------------------
+
+
+def test_a_measure_that_sizes_do_not_allow_is_missing_for_that_candidate():
+    data, target = make_classification(120, 12, n_informative=3, n_redundant=0, random_state=0)
+    varying = StabilityCV(
+        LogisticRegression(l1_ratio=1, solver="liblinear", C=0.05, random_state=0), cv=BootstrapSplit(6, random_state=0)
+    ).fit(data, target)
+    assert np.ptp(np.asarray(varying.supports_.sum(axis=1))) > 0
+    with pytest.warns(UserWarning, match="kuncheva measure is not defined for runs that select different numbers"):
+        table = stability_scoring(["nogueira", "kuncheva"])(varying)
+    assert np.isnan([table["kuncheva"], table["kuncheva_low"], table["kuncheva_se"]]).all()
+    assert table["nogueira"] == varying.stability("nogueira")
