@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.utils import check_array, gen_batches
+from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 __all__ = ["Take", "View", "class_name", "columns_out", "mask_of", "selects_features", "spread", "steps_of"]
@@ -26,17 +26,24 @@ _BATCH = 2**20  # numbers that may be copied at a time
 # --- The way of the data ---------------------------------------------------------------------
 
 
+class Passed(NamedTuple):
+    """A step that the data passed, and the columns it took, where that is all it did."""
+
+    step: Any
+    kept: np.ndarray | None
+
+
 @dataclass(frozen=True)
 class View:
     """The training data, and the steps it passed on its way to a model."""
 
     X: Any
     y: Any
-    steps: tuple[Any, ...] = ()
+    steps: tuple[Passed, ...] = ()
     targets: tuple[Any, ...] = ()
 
-    def then(self, step: Any) -> View:
-        return replace(self, steps=(*self.steps, step))
+    def then(self, step: Any, kept: np.ndarray | None = None) -> View:
+        return replace(self, steps=(*self.steps, Passed(step, kept)))
 
     def towards(self, wrapper: Any) -> View:
         """View of the model inside a wrapper, which may transform the target."""
@@ -46,7 +53,7 @@ class View:
     def rows(self, n_steps: int | None = None) -> Any:
         """X as the model saw it, or after the first steps only."""
         X = self.X
-        for step in self.steps[:n_steps]:
+        for step, _ in self.steps[:n_steps]:
             # A resampling step (imbalanced-learn) has no transform: it keeps the columns.
             X = step.transform(X) if hasattr(step, "transform") else X
         return X
@@ -61,17 +68,17 @@ class View:
 
     def deviations(self, columns: np.ndarray | slice) -> np.ndarray:
         """Compute the standard deviations of some columns as the model saw them."""
-        kept: Any = columns
+        wanted: Any = columns
         for position in range(len(self.steps), 0, -1):
-            step = self.steps[position - 1]
-            if hasattr(step, "get_support"):
-                kept = np.flatnonzero(step.get_support())[kept]
+            step, kept = self.steps[position - 1]
+            if kept is not None:
+                wanted = kept[wanted]
             elif type(step) is StandardScaler and step.with_std:
                 # What is left after the division; 1, or 0 where a feature is constant.
-                return (np.sqrt(step.var_) / step.scale_)[kept]
+                return (np.sqrt(step.var_) / step.scale_)[wanted]
             else:
-                return _deviations(self.rows(position), kept)
-        return _deviations(self.X, kept)
+                return _deviations(self.rows(position), wanted)
+        return _deviations(self.X, wanted)
 
 
 class Take:
@@ -93,8 +100,9 @@ def _deviations(X: Any, columns: Any) -> np.ndarray:
     if issparse(X):
         return np.sqrt(mean_variance_axis(X, axis=0)[1])
     mean, squares = X.mean(axis=0, dtype=float), np.zeros(X.shape[1])
-    for rows in gen_batches(X.shape[0], max(1, _BATCH // X.shape[1])):
-        centred = X[rows] - mean
+    batch = max(1, _BATCH // X.shape[1])
+    for start in range(0, X.shape[0], batch):
+        centred = X[start : start + batch] - mean
         squares += np.einsum("ij,ij->j", centred, centred)
     return np.sqrt(squares / X.shape[0])
 

@@ -40,7 +40,7 @@ class Plan:
     zero_outside: bool
     error_score: Any
     noise: Any  # standard deviation of the noise on each feature, or None
-    reseed: bool
+    seeds: tuple[str, ...]  # names of the parameters that each run seeds
     keep_estimators: bool
 
 
@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 def run_task(plan: Plan, X: Any, y: Any, task: Task) -> Run:
     """Fit, read what was selected, score on the rows left out."""
-    estimator = seeded(plan.estimator, task.seed, everywhere=plan.reseed)
+    estimator = seeded(plan.estimator, plan.seeds, task.seed)
     X_train, y_train = _perturbed(take_rows(X, task.train), plan.noise, task.seed), _rows(y, task.train)
     params = params_of_rows(X, plan.fit_params, task.train)
     with task.progress.around(estimator, X_train, y_train):
@@ -142,20 +142,20 @@ def _rows(y: Any, rows: Any) -> Any:
 # -- randomness ------------------------------------------------------------------------------------------------------
 
 
-def seeded(estimator: Any, seed: Any, *, everywhere: bool) -> Any:
-    """Clone an estimator and seed what in it is random: what has no seed yet, or everything."""
+def seeded(estimator: Any, names: Sequence[str], seed: Any) -> Any:
+    """Clone an estimator and seed its parameters of those names."""
     copy = clone(estimator)
-    open_seeds = random_parameters(copy, everywhere=everywhere)
-    seeds = seed.generate_state(len(open_seeds)) if open_seeds else ()
+    if not names:
+        return copy
     # RandomState takes seeds below 2**32; scikit-learn's validation wants plain ints.
-    return copy.set_params(**{name: int(value) for name, value in zip(open_seeds, seeds, strict=True)})
+    return copy.set_params(**dict(zip(names, seed.generate_state(len(names)).tolist(), strict=True)))
 
 
-def random_parameters(estimator: Any, *, everywhere: bool) -> list[str]:
-    """Names of the parameters that seed an estimator or its parts, in a fixed order."""
+def random_parameters(estimator: Any, *, everywhere: bool) -> tuple[str, ...]:
+    """Names of the parameters that seed an estimator or its parts, in a fixed order: those not set, or all."""
     params = estimator.get_params(deep=True)
     names = [name for name in params if name == "random_state" or name.endswith("__random_state")]
-    return sorted(name for name in names if everywhere or params[name] is None)
+    return tuple(sorted(name for name in names if everywhere or params[name] is None))
 
 
 def _perturbed(X: Any, noise: Any, seed: Any) -> Any:

@@ -31,7 +31,18 @@ from skstab.model_selection._parameters import (
     splits_of,
     splitter_for,
 )
-from skstab.model_selection._runs import Collected, Plan, Run, Task, collect, join, report, run_task, seeded
+from skstab.model_selection._runs import (
+    Collected,
+    Plan,
+    Run,
+    Task,
+    collect,
+    join,
+    random_parameters,
+    report,
+    run_task,
+    seeded,
+)
 from skstab.model_selection._sample import draw_entropy
 from skstab.model_selection._selected import selection_of, why_no_support
 from skstab.model_selection._summary import frequencies, ranks_of, summary_columns
@@ -320,13 +331,16 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
             zero_outside=self._zero_outside,
             error_score=self.error_score,
             noise=noise_scale(X, self.perturb) if isinstance(self.perturb, Real) else None,
-            reseed=self.perturb == "seed",
+            seeds=random_parameters(self.estimator, everywhere=self.perturb == "seed"),
             keep_estimators=self.return_estimators,
         )
 
     def _refit(self, X: Any, y: Any, plan: Plan, measure: Measure) -> None:
-        seed = np.random.SeedSequence(self._entropy, spawn_key=(1,))
-        self.estimator_ = seeded(self.estimator, seed, everywhere=False).fit(X, y, **plan.fit_params)
+        names, seed = (
+            random_parameters(self.estimator, everywhere=False),
+            np.random.SeedSequence(self._entropy, spawn_key=(1,)),
+        )
+        self.estimator_ = seeded(self.estimator, names, seed).fit(X, y, **plan.fit_params)
         chosen = selection_of(
             self.estimator_,
             X,

@@ -80,12 +80,13 @@ def _trace_pipeline(pipeline: Pipeline, n_features: int, view: View) -> Trace:
             last = trace_of(step, len(columns), view).inside(columns, n_features)
             selected = columns if selects and last.selected is None else last.selected
             return Trace(n_features, selected, last.sources + sources)
+        kept = None
         if selects_features(step):
             selects = True
-            here = trace_of(step, len(columns), view).inside(columns, n_features)
-            sources = here.sources + sources
-        columns = columns[columns_out(name, step, len(columns))]
-        view = view.then(step)
+            here = trace_of(step, len(columns), view)
+            kept, sources = here.selected, here.inside(columns, n_features).sources + sources
+        view = view.then(step, kept if hasattr(step, "get_support") else None)
+        columns = columns[columns_out(name, step, len(columns)) if kept is None else kept]
     return Trace(n_features, columns if selects else None, sources)
 
 
@@ -97,7 +98,7 @@ def _trace_selector(selector: Any, n_features: int, view: View) -> Trace:
         saw_all = own is None or np.shape(own)[-1] == n_features
     else:
         saw_all = _width(inner) == n_features
-    columns, view = (every, view) if saw_all else (selected, view.then(selector))
+    columns, view = (every, view) if saw_all else (selected, view.then(selector, selected))
     if inner is None:
         return Trace(n_features, selected, (Source(selector, columns, view),))
     trace = trace_of(inner, len(columns), view)
@@ -127,7 +128,7 @@ def _trace_members(ensemble: Any, n_features: int, view: View) -> Iterable[Trace
     if any(_width(m) != len(columns) for m, columns in zip(members, subsets, strict=True)):
         return
     for member, columns in zip(members, subsets, strict=True):
-        saw = view if np.array_equal(columns, every) else view.then(Take(columns))
+        saw = view if np.array_equal(columns, every) else view.then(Take(columns), columns)
         yield trace_of(member, len(columns), saw).inside(columns, n_features)
 
 
