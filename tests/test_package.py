@@ -50,7 +50,7 @@ def test_dir_lists_the_public_names():
 # -- the direction of imports ----------------------------------------------------------------------------------------
 
 # A layer may import from those before it.
-LAYERS = ["_compat", "metrics", "model_selection", "feature_selection", "inspection", "datasets", "__main__"]
+LAYERS = ["_compat", "metrics", "model_selection", "feature_selection", "inspection", "datasets", "_cli", "__main__"]
 
 
 def imported_layers(path):
@@ -93,7 +93,7 @@ def test_only_compat_touches_private_names_of_scikit_learn():
 
 # -- docstrings ------------------------------------------------------------------------------------------------------
 
-SUBPACKAGES = ["datasets", *(name for name in LAYERS if (ROOT / name / "__init__.py").exists())]
+SUBPACKAGES = ["datasets", *(name for name in LAYERS if name[0] != "_" and (ROOT / name / "__init__.py").exists())]
 PUBLIC = [
     (f"{package}.{name}", getattr(import_module(f"skstab.{package}"), name))
     for package in SUBPACKAGES

@@ -1,0 +1,243 @@
+"""Recursive elimination by the weights of a ridge-penalised model (hamer2021, algorithm 1)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+from skstab.feature_selection._ridge import Loss, RidgeFit, fit_features, fit_rows, prefers_rows, scaled
+
+__all__ = [
+    "Design",
+    "Elimination",
+    "Step",
+    "eliminate",
+    "fit_ridge",
+    "frequency_scores",
+    "make_design",
+    "merge_rows",
+    "moments",
+]
+
+
+# --- The data -------------------------------------------------------------------------------------------------------
+
+
+class Design(NamedTuple):
+    """The data, one row for each feature: `columns` are (X − mean) scaled."""
+
+    columns: Any
+    mean: np.ndarray
+    scale: np.ndarray
+
+
+def make_design(X: Any, weight: np.ndarray, *, centre: bool, standardize: bool) -> Design:
+    """Turn the data, centred where an intercept makes up for that, and of unit variance where wanted.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n_rows, n_features)
+        The data; a sparse array is not centred.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows.
+    centre : bool
+        Whether to centre the features, which leaves the model the same but makes it easier to compute.
+    standardize : bool
+        Whether to divide the features by their standard deviation, unless that is 0.
+
+    Returns
+    -------
+    design : Design
+        The turned data and what was done to it.
+    """
+    mean, variance = moments(X, weight)
+    scale = 1 / np.sqrt(np.where(variance > 0, variance, 1)) if standardize else np.ones(X.shape[1])
+    if sparse.issparse(X):
+        return Design(scaled(sparse.csr_array(X.T), scale), np.zeros_like(mean), scale)
+    mean = mean if centre else np.zeros_like(mean)
+    columns = X.T - mean[:, None] if centre else X.T
+    return Design(np.ascontiguousarray(scaled(columns, scale)), mean, scale)
+
+
+def moments(X: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted mean and variance of each column; the variance of a constant one is exactly 0."""
+    if sparse.issparse(X):
+        mean, variance = mean_variance_axis(X, axis=0, weights=weight)
+        low, high = min_max_axis(X, axis=0)
+        return mean, np.where(low == high, 0.0, variance)
+    mean = weight @ X / weight.sum()
+    variance = np.einsum("i,ij->j", weight, (X - mean) ** 2) / weight.sum()
+    return mean, np.where(X.min(axis=0) == X.max(axis=0), 0.0, variance)
+
+
+def merge_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Find rows that repeat others, as in a bootstrap sample.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        The data.
+    y : ndarray of shape (n_rows, n_outputs)
+        The target, in which repeated rows must agree as well.
+
+    Returns
+    -------
+    first : ndarray of int of shape (n_distinct,)
+        The rows to keep.
+    group : ndarray of int of shape (n_rows,)
+        For each row, the position in `first` of the row that stands for it.
+    """
+    # Few columns tell most rows apart; only rows that agree in them are compared in full.
+    few = X[:, np.unique(np.linspace(0, X.shape[1] - 1, 8).astype(int))]
+    _, first, group = np.unique(np.column_stack([few, y]), axis=0, return_index=True, return_inverse=True)
+    like = first[group]
+    suspects = np.flatnonzero(like != np.arange(len(X)))
+    differ = [row for row in suspects if not np.array_equal(X[row], X[like[row]])]
+    like[differ] = differ
+    return np.unique(like, return_inverse=True)
+
+
+# --- The elimination --------------------------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """One pruning step: features in the order of their rank, best first, of which the last are dropped."""
+
+    ranked: np.ndarray
+    strengths: np.ndarray  # |w| in the same order
+    n_kept: int
+
+
+class Elimination(NamedTuple):
+    """The features that are left, in the order of the columns, and how it came to that."""
+
+    selected: np.ndarray
+    steps: tuple[Step, ...]
+
+
+def eliminate(
+    columns: Any,
+    loss: Loss,
+    *,
+    n_select: int,
+    stable: np.ndarray,
+    step: float,
+    C: float,
+    shrinkage: float,
+    fit_intercept: bool = True,
+) -> Elimination:
+    """Drop the features of least weight, step by step, but never the stable ones.
+
+    Parameters
+    ----------
+    columns : ndarray or CSR array of shape (n_features, n_rows)
+        The data, one row for each feature.
+    loss : Loss
+        The loss and its target.
+    n_select : int
+        How many features to keep.
+    stable : ndarray of int of shape (n_stable,)
+        Features that are kept in any case, best first.
+    step : int or float
+        How many features to drop at each step, or which fraction of those that remain.
+    C : float
+        Inverse strength of the ridge penalty.
+    shrinkage : float
+        ε: the penalty on a stable feature is ε² times that on the others.
+    fit_intercept : bool, default=True
+        Whether the models have an intercept.
+
+    Returns
+    -------
+    elimination : Elimination
+        The selected features and the steps.
+    """
+    n_features = columns.shape[0]
+    if n_select >= n_features:
+        return Elimination(np.arange(n_features), ())
+    # A penalty of ε²w² on a feature is that of w² on the feature divided by ε.
+    scale = np.ones(n_features)
+    scale[stable] = 1 / shrinkage
+    remaining = _Remaining(scaled(columns, scale), loss, C, fit_intercept)
+    steps = []
+    while remaining.size > n_select:
+        strengths = np.linalg.norm(remaining.fit().weights, axis=1) * scale[remaining.features]
+        ranks = _ranks(remaining.features, strengths, stable)
+        n_kept = remaining.size - _n_dropped(remaining.size, n_select, step)
+        steps.append(Step(remaining.features[ranks], strengths[ranks], n_kept))
+        remaining.keep(np.sort(ranks[:n_kept]))
+    return Elimination(remaining.features, tuple(steps))
+
+
+def _n_dropped(n_features: int, n_select: int, step: float) -> int:
+    """How many of the remaining features a step drops: at least one, and none of the last `n_select`."""
+    wanted = int(step * n_features) if 0 < step < 1 else int(step)
+    return min(max(1, wanted), n_features - n_select)
+
+
+def _ranks(features: np.ndarray, strengths: np.ndarray, stable: np.ndarray) -> np.ndarray:
+    """Positions of the features, best first: the stable ones in their order, the others by their weight."""
+    first = np.searchsorted(features, stable)
+    others = np.delete(np.arange(len(features)), first)
+    return np.concatenate([first, others[np.argsort(-strengths[others], kind="stable")]]).astype(np.intp)
+
+
+def frequency_scores(elimination: Elimination, n_features: int) -> np.ndarray:
+    """How far each selected feature stayed from being dropped: 1 if always first (equation 15); NaN for the others."""
+    scores = np.full(n_features, np.nan)
+    selected = elimination.selected
+    scores[selected] = n_features / len(selected) if elimination.steps else 1.0
+    for ranked, _, n_kept in elimination.steps:
+        rank = np.empty(n_features)
+        rank[ranked] = np.arange(1, len(ranked) + 1)
+        scores[selected] *= (n_kept - rank[selected] + 1) / (len(ranked) - rank[selected] + 1)
+    return scores
+
+
+def fit_ridge(columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True) -> RidgeFit:
+    """Fit one model where that is quicker, in row space or in feature space."""
+    return _Remaining(columns, loss, C, fit_intercept).fit()
+
+
+class _Remaining:
+    """The features that remain, their columns, and what can be kept from one fit to the next."""
+
+    def __init__(self, columns: Any, loss: Loss, C: float, fit_intercept: bool) -> None:
+        self.columns, self.loss, self.C, self.fit_intercept = columns, loss, C, fit_intercept
+        self.features = np.arange(columns.shape[0])
+        self.gram: np.ndarray | None = None
+        self.last: RidgeFit | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.features)
+
+    def fit(self) -> RidgeFit:
+        how: dict[str, Any] = {"fit_intercept": self.fit_intercept, "start": self.last}
+        if not prefers_rows(self.columns.shape[1], self.size):
+            self.last = fit_features(self.columns, self.loss, self.C, **how)
+            return self.last
+        if self.gram is None:
+            self.gram = _gram(self.columns)
+            self.fresh_trace = self.gram.trace()
+        self.last = fit_rows(self.columns, self.gram, self.loss, self.C, **how)
+        return self.last
+
+    def keep(self, kept: np.ndarray) -> None:
+        """Keep only the features at these positions."""
+        if self.gram is not None and prefers_rows(self.columns.shape[1], len(kept)):
+            dropped = np.delete(np.arange(self.size), kept)
+            self.gram = self.gram - _gram(self.columns[dropped])
+            # Errors of the first sums stay while the sums shrink: start anew before they show.
+            self.gram = self.gram if self.gram.trace() > self.fresh_trace / 16 else None
+        self.columns, self.features = self.columns[kept], self.features[kept]
+        if self.last is not None:
+            self.last = self.last._replace(weights=self.last.weights[kept])
+
+
+def _gram(columns: Any) -> np.ndarray:
+    product = columns.T @ columns
+    return product.toarray() if sparse.issparse(product) else product

@@ -1,0 +1,513 @@
+"""Hybrid recursive feature elimination (hamer2021, sections 6.1 and 6.2)."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, log_softmax, softmax
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_consistent_length
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skstab.feature_selection._elimination import (
+    Design,
+    Elimination,
+    Step,
+    eliminate,
+    fit_ridge,
+    frequency_scores,
+    make_design,
+    merge_rows,
+    moments,
+)
+from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection._relieff import relieff
+from skstab.feature_selection._ridge import LOSSES, Loss, scaled
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HybridRFE"]
+
+
+def _variance(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:  # noqa: ARG001  y is part of the protocol
+    return moments(X, np.ones(X.shape[0]) if sample_weight is None else sample_weight)[1]
+
+
+CRITERIA: dict[str, Callable[..., np.ndarray]] = {
+    "welch_variance": welch_variance,
+    "variance": _variance,
+    "relieff": relieff,
+    "information_gain": information_gain,
+    "symmetrical_uncertainty": symmetrical_uncertainty,
+}
+
+
+def _classifies(estimator: Any) -> bool:
+    if estimator.loss != "logistic":
+        raise AttributeError("only a HybridRFE with loss='logistic' has classes")
+    return True
+
+
+class HybridRFE(SelectorMixin, BaseEstimator):
+    """Recursive feature elimination around a core of stable features.
+
+    A univariate criterion, which is stable, picks `n_stable_features` that are never dropped; the other features are
+    eliminated recursively by the weights of a ridge-penalised model, which sees how they work together. The number of
+    stable features thus trades accuracy for stability: none gives logistic RFE, as many as are selected gives a filter.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=None
+        How many features to select, k, or which fraction of them; None selects half of them.
+    n_stable_features : int, default=0
+        N, how many of them are chosen beforehand by `criterion`.
+    criterion : str or callable, default="welch_variance"
+        By what the stable features are chosen: "welch_variance", "variance", "relieff", "information_gain",
+        "symmetrical_uncertainty", or a score function `(X, y) -> scores` as for
+        :class:`~sklearn.feature_selection.SelectKBest`, where more is better. Sample weights reach it if it has a
+        parameter `sample_weight`; otherwise rows without weight are left out, and the others count the same.
+    C : float, default=1.0
+        Inverse strength of the penalty while features are eliminated, as in
+        :class:`~sklearn.linear_model.LogisticRegression`: the paper's λ is 1/(2C).
+    shrinkage : float, default=1.0
+        The paper's ε, above 0 and at most 1: stable features are penalised ε² times as much as the others while
+        features are eliminated.
+    C_final : float, default=None
+        The same as `C` for the final model on the selected features; None takes `C`.
+    alpha : float, default=0.0
+        The paper's α: the final model penalises a feature 1 + α(1 − s) times as much, with s its frequency score, which
+        moves weight towards the features that will probably be selected again.
+    step : int or float, default=0.2
+        Which fraction of the *remaining* features a step drops (rounded down, at least one), or how many. The last step
+        drops as many as it takes to keep k.
+    loss : {"logistic", "squared"}, default="logistic"
+        "logistic" makes it a classifier (multinomial with more than two classes), "squared" a ridge regression.
+    fit_intercept : bool, default=True
+        Whether the models have an intercept, which is not penalised.
+    standardize : bool, default=False
+        Whether the models see features of unit variance, while `criterion` sees them as they are, as a criterion of
+        variance must; `coef_` is of the features as they are.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features), (n_classes, n_features) or (n_features,)
+        Weights of the final model, zero for features that were dropped; one-dimensional for `loss="squared"`.
+    intercept_ : ndarray of shape (1,) or (n_classes,), or float
+        Its intercepts.
+    support_ : ndarray of bool of shape (n_features,)
+        The selected features.
+    stable_features_ : ndarray of int of shape (n_stable_features,)
+        Those among them that were chosen beforehand, best first.
+    ranking_ : ndarray of int of shape (n_features,)
+        1 for a selected feature, 2 for one that the last step dropped, and so on.
+    frequency_scores_ : ndarray of shape (n_features,)
+        How far each selected feature stayed from being dropped, between 0 and 1 (equation 15): an estimate of how often
+        other samples would select it. NaN for the others.
+    elimination_path_ : DataFrame
+        One row for each step: how many features there were (`n_features`) and were dropped (`n_dropped`), the weight
+        of the best that was dropped (`dropped_weight`) and of the worst that was kept by its weight (`kept_weight`),
+        and their ratio (`margin`): near 1 the step could as well have gone the other way.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, for `loss="logistic"`.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, where `X` has names that are all strings.
+
+    See Also
+    --------
+    skstab.model_selection.StabilityCV : How stable it is on the data at hand.
+    sklearn.feature_selection.RFE : Elimination by the weights of any model.
+
+    Notes
+    -----
+    The penalty supposes features of the same scale. Where they have different units, put a
+    :class:`~sklearn.preprocessing.StandardScaler` before this selector; the default criterion is then Welch's t alone,
+    as all variances are the same. Where they share a unit (expression levels, channels of a sensor), their variance
+    tells something: set `standardize` instead.
+
+    With more features than rows the models are fitted in as many unknowns as there are distinct rows, by Newton's
+    method on a Gram matrix that is updated as features leave.
+
+    References
+    ----------
+    .. [1] V. Hamer and P. Dupont (2021). An importance weighted feature selection stability measure. Journal of
+       Machine Learning Research 22(116).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skstab.feature_selection import HybridRFE
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> X = StandardScaler().set_output(transform="pandas").fit_transform(X)
+    >>> hybrid = HybridRFE(5, n_stable_features=2, C=0.1).fit(X, y)
+    >>> print(*hybrid.get_feature_names_out(), sep=", ")
+    mean concave points, worst radius, worst texture, worst perimeter, worst concave points
+    >>> print(f"{hybrid.score(X, y):.2f}")
+    0.97
+
+    The last step was a close one:
+
+    >>> hybrid.elimination_path_.tail(2).round(2)
+          n_features  n_dropped  dropped_weight  kept_weight  margin
+    step
+    9              7          1            0.59         0.73    0.81
+    10             6          1            0.79         0.85    0.93
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        *,
+        n_stable_features: int = 0,
+        criterion: Any = "welch_variance",
+        C: float = 1.0,
+        shrinkage: float = 1.0,
+        C_final: float | None = None,
+        alpha: float = 0.0,
+        step: float = 0.2,
+        loss: str = "logistic",
+        fit_intercept: bool = True,
+        standardize: bool = False,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_stable_features = n_stable_features
+        self.criterion = criterion
+        self.C = C
+        self.shrinkage = shrinkage
+        self.C_final = C_final
+        self.alpha = alpha
+        self.step = step
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+
+    # -- fitting -----------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select features and fit the final model on them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+        y : array-like of shape (n_samples,)
+            The classes, or the numbers for `loss="squared"`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the loss.
+
+        Returns
+        -------
+        self : object
+            The fitted object.
+        """
+        _check_parameters(self)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, y_numeric=self.loss == "squared"
+        )
+        X, y, weight = _weighted_rows(X, y, sample_weight)
+        n_select = _n_select(self.n_features_to_select, self.n_stable_features, X.shape[1])
+        targets = self._targets(y)
+        self.stable_features_ = self._stable_features(X, y, weight)
+        rows, targets, weight = _distinct_rows(X, targets, weight)
+        design = make_design(rows, weight, centre=self.fit_intercept, standardize=self.standardize)
+        loss = self._loss_of(targets)(targets, weight[:, None])
+        elimination = self._eliminate(design.columns, loss, n_select)
+        self._keep(elimination, X.shape[1])
+        self._fit_final(design, loss, elimination.selected)
+        return self
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """One column for each output of the model."""
+        if self.loss == "squared":
+            return y.astype(np.float64)[:, None]
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have at least 2 classes, got one class: {self.classes_[0]!r}")
+        return codes[:, None].astype(np.float64) if len(self.classes_) == 2 else np.eye(len(self.classes_))[codes]
+
+    def _loss_of(self, targets: np.ndarray) -> type[Loss]:
+        return LOSSES["squared" if self.loss == "squared" else "logistic" if targets.shape[1] == 1 else "softmax"]
+
+    def _stable_features(self, X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        if self.n_stable_features == 0:
+            return np.empty(0, dtype=np.intp)
+        criterion = self.criterion if callable(self.criterion) else CRITERIA[self.criterion]
+        scores = criterion(X, y, **self._keywords(criterion, weight))
+        scores = np.asarray(scores[0] if isinstance(scores, tuple) else scores, dtype=np.float64)
+        if scores.shape != (X.shape[1],):
+            raise ValueError(f"criterion must return one score for each of {X.shape[1]} features, got {scores.shape}")
+        return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[: self.n_stable_features]
+
+    def _keywords(self, criterion: Any, weight: np.ndarray) -> dict[str, Any]:
+        """What a criterion may want to know besides the data."""
+        known = {"sample_weight": weight} if np.ptp(weight) else {}
+        if criterion in CRITERIA.values():
+            # Integers are classes or numbers as the loss takes them, whatever they look like.
+            known["target"] = "numeric" if self.loss == "squared" else "classes"
+        taken = inspect.signature(criterion).parameters
+        return {name: value for name, value in known.items() if name in taken}
+
+    def _eliminate(self, columns: Any, loss: Loss, n_select: int) -> Elimination:
+        stable = self.stable_features_
+        if len(stable) == n_select:
+            return _filtered(stable, columns.shape[0])
+        return eliminate(
+            columns,
+            loss,
+            n_select=n_select,
+            stable=stable,
+            step=self.step,
+            C=self.C,
+            shrinkage=self.shrinkage,
+            fit_intercept=self.fit_intercept,
+        )
+
+    def _keep(self, elimination: Elimination, n_features: int) -> None:
+        self.support_ = np.zeros(n_features, dtype=bool)
+        self.support_[elimination.selected] = True
+        self.ranking_ = np.ones(n_features, dtype=int)
+        for rank, (ranked, _, n_kept) in enumerate(reversed(elimination.steps), start=2):
+            self.ranking_[ranked[n_kept:]] = rank
+        self.frequency_scores_ = frequency_scores(elimination, n_features)
+        self._path = [_record(step, len(self.stable_features_)) for step in elimination.steps]
+
+    def _fit_final(self, design: Design, loss: Loss, selected: np.ndarray) -> None:
+        """Fit the final model, in which the penalty of a feature is 1 + α(1 − s) (equation 16)."""
+        shrunk = 1 / np.sqrt(1 + self.alpha * (1 - self.frequency_scores_[selected]))
+        C = self.C if self.C_final is None else self.C_final
+        fit = fit_ridge(scaled(design.columns[selected], shrunk), loss, C, fit_intercept=self.fit_intercept)
+        coef = np.zeros((loss.y.shape[1], design.columns.shape[0]))
+        coef[:, selected] = (fit.weights * shrunk[:, None]).T * design.scale[selected]
+        intercept = fit.intercept - coef @ design.mean
+        single = self.loss == "squared"
+        self.coef_, self.intercept_ = (coef[0], float(intercept[0])) if single else (coef, intercept)
+
+    # -- what came out -----------------------------------------------------------------------------------------------
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    @property
+    def elimination_path_(self) -> pd.DataFrame:
+        """The steps of the elimination."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        names = ["n_features", "n_dropped", "dropped_weight", "kept_weight", "margin"]
+        return pd.DataFrame(self._path, columns=names, index=pd.RangeIndex(1, len(self._path) + 1, name="step"))
+
+    # -- prediction --------------------------------------------------------------------------------------------------
+
+    def _decision(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        return X @ self.coef_.T + self.intercept_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict with the final model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels, or numbers for `loss="squared"`.
+        """
+        decision = self._decision(X)
+        if self.loss == "squared":
+            return decision
+        binary = decision.shape[1] == 1
+        return self.classes_[(decision[:, 0] > 0).astype(int) if binary else decision.argmax(axis=1)]
+
+    @available_if(_classifies)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distances, up to a factor, from where the classes meet.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One-dimensional for two classes, positive for the second one.
+        """
+        decision = self._decision(X)
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    @available_if(_classifies)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        decision = self._decision(X)
+        if decision.shape[1] == 1:
+            return expit(np.hstack([-decision, decision]))
+        return softmax(decision, axis=1)
+
+    @available_if(_classifies)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        decision = self._decision(X)
+        if decision.shape[1] == 1:
+            decision = np.hstack([np.zeros_like(decision), decision])
+        return log_softmax(decision, axis=1)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy, or R² for `loss="squared"`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+        y : array-like of shape (n_samples,)
+            The target.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            The score of `predict`.
+        """
+        metric = r2_score if self.loss == "squared" else accuracy_score
+        return float(metric(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        regresses = self.loss == "squared"
+        tags.estimator_type = "regressor" if regresses else "classifier"
+        tags.regressor_tags = RegressorTags(poor_score=True) if regresses else None
+        # A single feature of two, as in scikit-learn's checks, may be too few for a good score.
+        tags.classifier_tags = None if regresses else ClassifierTags(poor_score=True)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+# --- Input ------------------------------------------------------------------------------------------------------------
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _check_parameters(estimator: HybridRFE) -> None:
+    """Check what does not depend on the data, each with what was expected."""
+    positive = "a positive number"
+    expected = {
+        "n_features_to_select": (
+            "None, an int of at least 1 or a fraction above 0 and at most 1",
+            lambda k: k is None or (_is_int(k) and k >= 1) or (_is_number(k) and not _is_int(k) and 0 < k <= 1),
+        ),
+        "n_stable_features": ("an int of at least 0", lambda n: _is_int(n) and n >= 0),
+        "criterion": (f"a score function or one of {list(CRITERIA)}", lambda c: callable(c) or c in CRITERIA),
+        "C": (positive, lambda c: _is_number(c) and c > 0),
+        "shrinkage": ("a number above 0 and at most 1", lambda e: _is_number(e) and 0 < e <= 1),
+        "C_final": (f"None or {positive}", lambda c: c is None or (_is_number(c) and c > 0)),
+        "alpha": ("a number of at least 0", lambda a: _is_number(a) and a >= 0),
+        "step": (
+            "an int of at least 1 or a fraction above 0 and below 1",
+            lambda s: (_is_int(s) and s >= 1) or (_is_number(s) and 0 < s < 1),
+        ),
+        "loss": ("'logistic' or 'squared'", lambda loss: loss in ("logistic", "squared")),
+        "fit_intercept": ("a bool", lambda flag: isinstance(flag, bool | np.bool_)),
+        "standardize": ("a bool", lambda flag: isinstance(flag, bool | np.bool_)),
+    }
+    for name, (what, holds) in expected.items():
+        value = getattr(estimator, name)
+        if not holds(value):
+            raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _n_select(wanted: Any, n_stable: int, n_features: int) -> int:
+    """Resolve k, which can't be more than there are, nor less than the stable ones."""
+    if wanted is None:
+        k = max(1, n_features // 2)
+    else:
+        k = int(wanted) if _is_int(wanted) else max(1, int(wanted * n_features))
+    if k > n_features:
+        warnings.warn(f"n_features_to_select={k} is more than the {n_features} features: all are kept", stacklevel=3)
+    if n_stable > k:
+        raise ValueError(f"n_stable_features must be at most n_features_to_select={k}, got {n_stable}")
+    return min(k, n_features)
+
+
+def _weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the rows that have a weight."""
+    if sample_weight is None:
+        return X, y, np.ones(X.shape[0])
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weight.ndim == 0:
+        weight = np.full(X.shape[0], float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}")
+    check_consistent_length(X, weight)
+    if weight.min() < 0 or weight.max() == 0:
+        raise ValueError("sample_weight must not be negative, nor zero for all rows")
+    rows = np.flatnonzero(weight)
+    return (X, y, weight) if len(rows) == len(weight) else (X[rows], y[rows], weight[rows])
+
+
+def _distinct_rows(X: Any, targets: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Weigh repeated rows instead of repeating them."""
+    if sparse.issparse(X):
+        return X, targets, weight
+    first, group = merge_rows(X, targets)
+    return (X, targets, weight) if len(first) == len(X) else (X[first], targets[first], np.bincount(group, weight))
+
+
+def _filtered(stable: np.ndarray, n_features: int) -> Elimination:
+    """What an elimination that may only keep the stable features comes to, without a model."""
+    others = np.delete(np.arange(n_features), stable)
+    step = Step(np.concatenate([stable, others]), np.full(n_features, np.nan), len(stable))
+    return Elimination(np.sort(stable), (step,) if len(others) else ())
+
+
+def _record(step: Step, n_stable: int) -> tuple[int, int, float, float, float]:
+    dropped = float(step.strengths[step.n_kept])
+    kept = float(step.strengths[step.n_kept - 1]) if step.n_kept > n_stable else np.nan
+    return len(step.ranked), len(step.ranked) - step.n_kept, dropped, kept, dropped / kept if kept else np.nan

@@ -1,0 +1,238 @@
+"""Importances from the weights of linear models and from the margin of kernel machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import check_array, gen_batches
+from sklearn.utils.extmath import safe_sparse_dot
+
+from skstab.feature_selection._filters import column_ranges
+from skstab.model_selection._columns import View, class_name
+
+__all__ = ["deviations", "linear_importance", "margin_importance", "read_rows", "shares"]
+
+FloatArray = NDArray[np.float64]
+
+_BATCH = 2**20  # numbers of one batch of kernel matrices
+
+
+# --- What the importances share ---------------------------------------------------------------------------------------
+
+
+def read_rows(model: Any, X: Any) -> Any:
+    """Check the rows a model was fitted on."""
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, input_name="X")
+    expected = getattr(model, "n_features_in_", X.shape[1])
+    if X.shape[1] != expected:
+        raise ValueError(f"X has {X.shape[1]} features, but {class_name(model)} was fitted on {expected}")
+    return X
+
+
+def deviations(X: Any) -> FloatArray:
+    """Return the standard deviation of each feature: 0, not almost, where it is constant."""
+    low, high = column_ranges(X)
+    return np.where(low == high, 0.0, View(X, None).deviations(slice(None)))
+
+
+def shares(values: FloatArray) -> FloatArray:
+    """Scale importances to sum to the number of features that have any: equation (7) of hamer2021."""
+    total = values.sum()
+    return np.count_nonzero(values) * values / total if total > 0 else np.zeros_like(values)
+
+
+# --- Linear models ----------------------------------------------------------------------------------------------------
+
+
+def linear_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
+    """Importance of the features of a linear model: its weights on features of unit variance.
+
+    Parameters
+    ----------
+    model : object
+        A fitted model with `coef_`. Several rows of it (classes, outputs) enter by their Euclidean norm.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows the model was fitted on, which give the standard deviations of the features.
+    y : array-like, default=None
+        Not used. It is there because `StabilityCV` gives it.
+
+    Returns
+    -------
+    importances : ndarray of shape (n_features,)
+        Not negative; they sum to the number of features whose weight is not zero.
+
+    See Also
+    --------
+    flip_importance : The same for linear classifiers, and defined for all others.
+
+    References
+    ----------
+    Hamer and Dupont, An Importance Weighted Feature Selection Stability Measure, JMLR 2021, equation (7).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skstab.inspection import linear_importance
+    >>> X = np.array([[0.0, 0.0], [0.0, 10.0], [1.0, 0.0], [1.0, 10.0]])
+    >>> model = LinearRegression().fit(X, X @ [3.0, 0.1])
+    >>> linear_importance(model, X).round(3)
+    array([1.5, 0.5])
+    """
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        raise ValueError(
+            f"model must have weights (coef_), {class_name(model)} has none: use flip_importance for other classifiers"
+        )
+    X = read_rows(model, X)
+    rows = np.atleast_2d(_dense(coef))
+    if rows.ndim > 2 or rows.shape[1] != X.shape[1]:
+        raise ValueError(f"model.coef_ must have one column for each of the {X.shape[1]} features, got {rows.shape}")
+    return shares(np.linalg.norm(rows, axis=0) * deviations(X))
+
+
+def _dense(values: Any) -> FloatArray:
+    return np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+
+
+# --- Kernel machines --------------------------------------------------------------------------------------------------
+
+
+def margin_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
+    """Importance of the features of a support vector machine: what each adds to the margin.
+
+    By how much the squared norm of the weights, in the space of the kernel, changes once a feature is left out of the
+    kernel while the dual coefficients stay.
+
+    Parameters
+    ----------
+    model : object
+        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM` with any kernel but a precomputed one. A callable
+        kernel is called once for each feature, with that feature set to 0.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows the model was fitted on; gamma="scale" depends on them.
+    y : array-like, default=None
+        Not used. It is there because `StabilityCV` gives it.
+
+    Returns
+    -------
+    importances : ndarray of shape (n_features,)
+        Not negative; they sum to the number of features with an importance above 0. With more than two classes those of
+        all pairs of classes are added.
+
+    See Also
+    --------
+    flip_importance : Asks the decisions rather than the margin, of any classifier.
+
+    Notes
+    -----
+    For a linear kernel these are the squared weights, so the ranking is that of |`coef_`|, and that of
+    `linear_importance` where features have unit variance. The cost is one kernel between the support vectors for each
+    feature.
+
+    The change counts in absolute value, whichever its sign. Under a narrow "rbf" kernel a feature of pure noise, too,
+    moves the support vectors apart, and leaving it out changes the margin about as much as leaving out a useful one:
+    `flip_importance` tells them apart.
+
+    References
+    ----------
+    Hamer and Dupont, An Importance Weighted Feature Selection Stability Measure, JMLR 2021, equation (8). Guyon et al.,
+    Gene selection for cancer classification using support vector machines, Machine Learning 2002.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.svm import SVC
+    >>> from skstab.inspection import margin_importance
+    >>> X = np.random.default_rng(0).normal(size=(300, 5))
+    >>> y = X[:, 0] ** 2 + X[:, 1] ** 2 > 1.5
+    >>> margin_importance(SVC(kernel="poly", degree=2, coef0=1).fit(X, y), X).round(1)
+    array([2.4, 2.6, 0. , 0. , 0. ])
+    """
+    missing = [name for name in ("dual_coef_", "support_vectors_", "kernel") if not hasattr(model, name)]
+    if missing:
+        raise ValueError(
+            f"model must be a fitted support vector machine with a kernel, {class_name(model)} has no {missing[0]}"
+        )
+    X = read_rows(model, X)
+    problems = _binary_problems(_dense(model.dual_coef_), model.n_support_)
+    losses = [_margin_losses(gaps, problems) for gaps in _kernel_gaps(model, X)]
+    return shares(np.concatenate(losses))
+
+
+def _binary_problems(dual: FloatArray, n_support: ArrayLike) -> FloatArray:
+    """Return the coefficients αy of each one-against-one problem: problems × support vectors."""
+    if len(dual) == 1:
+        return dual
+    # The support vectors of class i against class j have row j of the coefficients, less one where j > i.
+    sides = np.repeat(np.arange(len(dual) + 1), n_support)
+    pairs = list(combinations(range(len(dual) + 1), 2))
+    return np.array([np.where(sides == i, dual[j - 1], np.where(sides == j, dual[i], 0.0)) for i, j in pairs])
+
+
+def _margin_losses(gaps: FloatArray, problems: FloatArray) -> FloatArray:
+    """Sum |W² − W²₋f| over the problems for each feature, given K − K₋f: equation (8)."""
+    return np.abs(np.einsum("pbl,pl->pb", np.tensordot(problems, gaps, axes=(1, 1)), problems)).sum(axis=0)
+
+
+def _gamma(model: Any, X: Any) -> float:
+    """Return the number that gamma stands for, by scikit-learn's definition of "scale" and "auto"."""
+    if model.gamma == "auto":
+        return 1 / X.shape[1]
+    if model.gamma != "scale":
+        return float(model.gamma)
+    variance = X.multiply(X).mean() - X.mean() ** 2 if issparse(X) else X.var()
+    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _kernel_gaps(model: Any, X: Any) -> Iterator[FloatArray]:
+    """Yield K − K₋f between the support vectors for a few features at a time: features × vectors × vectors."""
+    if callable(model.kernel):
+        # scikit-learn keeps no vectors of such a model, only their places.
+        yield from _callable_gaps(model.kernel, X[_places(model, X)])
+        return
+    vectors = model.support_vectors_
+    gap = _gap_of(model, vectors, _gamma(model, X))
+    n, d = vectors.shape
+    for columns in gen_batches(d, max(1, _BATCH // n**2)):
+        yield gap(_dense(vectors[:, columns]).T)
+
+
+def _places(model: Any, X: Any) -> NDArray[np.int64]:
+    n = model.shape_fit_[0]
+    if X.shape[0] != n:
+        raise ValueError(f"X must be the {n} rows that {class_name(model)} was fitted on, got {X.shape[0]} rows")
+    return model.support_
+
+
+def _callable_gaps(kernel: Callable[..., Any], vectors: FloatArray) -> Iterator[FloatArray]:
+    whole = _dense(kernel(vectors, vectors))
+    for f in range(vectors.shape[1]):
+        without = vectors.copy()
+        without[:, f] = 0.0
+        yield (whole - _dense(kernel(without, without)))[None]
+
+
+def _gap_of(model: Any, vectors: Any, gamma: float) -> Callable[[FloatArray], FloatArray]:
+    """Return the function from the values of features to K − K₋f, by the form of the kernel."""
+    kernel = model.kernel
+    if kernel == "linear":
+        return _products
+    if kernel == "rbf":
+        whole = pairwise_kernels(vectors, metric="rbf", gamma=gamma)
+        return lambda x: whole * -np.expm1(gamma * (x[:, :, None] - x[:, None, :]) ** 2)
+    if kernel not in ("poly", "sigmoid"):
+        raise ValueError(f"model.kernel must be a kernel of features, got {kernel!r}")
+    inner = gamma * safe_sparse_dot(vectors, vectors.T, dense_output=True) + model.coef0
+    shape = np.tanh if kernel == "sigmoid" else (lambda values: values**model.degree)
+    return lambda x: shape(inner) - shape(inner - gamma * _products(x))
+
+
+def _products(x: FloatArray) -> FloatArray:
+    return x[:, :, None] * x[:, None, :]
