@@ -9,13 +9,22 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "metrics", "model_selection")
+_SUBPACKAGES = ("datasets", "feature_selection", "inspection", "metrics", "model_selection")
 # The main names, and where they live; imported on first use, so that `import skstab` costs nothing.
 _NAMES = {
     "BootstrapSplit": "model_selection",
     "ComplementaryPairsSplit": "model_selection",
+    "FeatureStabilityMapDisplay": "inspection",
+    "HybridRFE": "feature_selection",
+    "ParetoFrontDisplay": "inspection",
     "ParetoRefit": "model_selection",
+    "SelectionFrequencyDisplay": "inspection",
     "StabilityCV": "model_selection",
+    "StabilityComparisonDisplay": "inspection",
+    "StabilityPathDisplay": "inspection",
+    "StabilityProfileDisplay": "inspection",
+    "StabilitySelection": "feature_selection",
+    "SupportRasterDisplay": "inspection",
     "WholeSampleSplit": "model_selection",
     "collect_supports": "model_selection",
     "compare_selectors": "model_selection",
@@ -28,6 +37,7 @@ _NAMES = {
     "stability_profile": "model_selection",
     "stability_score": "metrics",
     "stability_scoring": "model_selection",
+    "stability_selection_bounds": "feature_selection",
     "stability_test": "metrics",
     "supports_from_sets": "metrics",
 }

@@ -132,7 +132,7 @@ def margin_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatAr
 
     Notes
     -----
-    For a linear kernel these are the squared weights, so the ranking is that of |`coef_`|, and that of
+    For a linear kernel these are the squared weights, so the ranking is that of the absolute `coef_`, and that of
     `linear_importance` where features have unit variance. The cost is one kernel between the support vectors for each
     feature.
 

@@ -189,7 +189,7 @@ def hamming_stability(supports: Any) -> float:
 
     Notes
     -----
-    Average over pairs of runs of 1 − |s_i △ s_j| / d. Table 6 of [1]_ repeats s_i ∖ s_j by mistake: the symmetric
+    Average over pairs of runs of 1 − size(s_i △ s_j) / d. Table 6 of [1]_ repeats s_i ∖ s_j by mistake: the symmetric
     difference is meant.
 
     References

@@ -14,6 +14,7 @@ from sklearn.utils import indexable
 
 from skstab._compat import take_rows
 from skstab.metrics import compare_stability, get_measure
+from skstab.metrics._inference import StabilityTest
 from skstab.model_selection._parameters import splits_of, splitter_for
 from skstab.model_selection._pareto import front_of
 from skstab.model_selection._sample import draw_entropy
@@ -113,10 +114,29 @@ class SelectorComparison:
             table.loc[a, b] = table.loc[b, a] = value
         return table
 
-    def _stability_pvalue(self, a: str, b: str) -> float:
+    def difference(self, a: str, b: str) -> StabilityTest:
+        """Difference of the stabilities of two selectors, by the paired jackknife over the resamples they share.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of selectors.
+
+        Returns
+        -------
+        test : StabilityTest
+            What :func:`skstab.metrics.compare_stability` returns: the `difference` a − b with its interval `low`,
+            `high`, and the `pvalue`, not adjusted.
+        """
+        for name in (a, b):
+            if name not in self.runs:
+                raise ValueError(f"there is no selector {name!r}, only {list(self.runs)}")
         measure = get_measure(self.measure)
         first, second = (self.runs[name]._data_for(measure)[rows] for name, rows in self._common(a, b).items())
-        return compare_stability(first, second, measure=measure, paired=True).pvalue
+        return compare_stability(first, second, measure=measure, paired=True)
+
+    def _stability_pvalue(self, a: str, b: str) -> float:
+        return self.difference(a, b).pvalue
 
     def _score_pvalue(self, a: str, b: str) -> float:
         if self.correct is not None:

@@ -371,9 +371,18 @@ def test_stabilities_are_compared_in_pairs(measure):
         tables[name] = table.toarray() if hasattr(table, "toarray") else table
         np.testing.assert_allclose(found.frame().loc[name, "stability"], stability_score(tables[name], measure=measure))
     for (a, b), value in raw(found, "stability").items():
-        expected = compare_stability(tables[a], tables[b], measure=measure, paired=True).pvalue
-        np.testing.assert_allclose(value, expected)
+        expected = compare_stability(tables[a], tables[b], measure=measure, paired=True)
+        np.testing.assert_allclose(value, expected.pvalue)
+        difference = found.difference(a, b)
+        np.testing.assert_allclose(difference.difference, expected.difference)
+        np.testing.assert_allclose([difference.low, difference.high], [expected.low, expected.high])
         assert not np.isclose(value, compare_stability(tables[a], tables[b], measure=measure).pvalue)
+
+
+def test_a_difference_of_unknown_selectors_is_an_error(compared):
+    name = next(iter(compared.runs))
+    with pytest.raises(ValueError, match="there is no selector 'nobody'"):
+        compared.difference(name, "nobody")
 
 
 @pytest.mark.parametrize(

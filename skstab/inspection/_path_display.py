@@ -1,0 +1,259 @@
+"""Selection probabilities along a path of regularisations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skstab.inspection._plotting import (
+    DARK,
+    GREY,
+    LINES,
+    N_STYLES,
+    PALE,
+    add_legend_beside,
+    check_count,
+    check_share,
+    figure_and_axes,
+    height_of,
+    log_scale_if_wide,
+)
+from skstab.inspection._sources import check_mask, most_frequent, names_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class StabilityPathDisplay:
+    """The probability that each feature is selected, from strong to weak regularisation.
+
+    Parameters
+    ----------
+    selection_path : array-like of shape (n_features, n_values)
+        Probability of selection of each feature at each value of the parameter.
+    param_values : array-like of shape (n_values,)
+        Values of the parameter that regularises.
+    param_name : str, default="regularisation"
+        Its name.
+    threshold : float, default=None
+        Probability from which a feature is selected; None draws no line.
+    selected : array-like of bool of shape (n_features,), default=None
+        Which features are selected; None takes those that reach the threshold somewhere.
+    feature_names : array-like of str, default=None
+        Names of the features; None takes those of the rows of a DataFrame, or x0, x1, …
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the last plot.
+    figure_ : matplotlib Figure
+        Their figure.
+
+    References
+    ----------
+    .. [1] Meinshausen, N. and Bühlmann, P. (2010). Stability selection. Journal of the Royal Statistical Society B 72.
+
+    Examples
+    --------
+    >>> from skstab.inspection import StabilityPathDisplay
+    >>> path = [[0.2, 0.9, 1.0], [0.0, 0.1, 0.4]]
+    >>> display = StabilityPathDisplay.from_path(path, [1.0, 0.1, 0.01], param_name="alpha", threshold=0.75)
+    >>> display.frame().query("selected")
+      feature  column  value  probability  selected
+    0      x0       0   1.00          0.2      True
+    1      x0       0   0.10          0.9      True
+    2      x0       0   0.01          1.0      True
+    """
+
+    def __init__(
+        self,
+        selection_path: Any,
+        param_values: Any,
+        *,
+        param_name: str = "regularisation",
+        threshold: float | None = None,
+        selected: Any = None,
+        feature_names: Any = None,
+    ) -> None:
+        self.selection_path = np.asarray(selection_path, dtype=np.float64)
+        self.param_values = np.asarray(param_values, dtype=np.float64)
+        if self.selection_path.shape[1:] != self.param_values.shape:
+            raise ValueError(
+                "selection_path must have a row for each feature and a column for each of the "
+                f"{self.param_values.size} param_values, got shape {self.selection_path.shape}"
+            )
+        # The features of a data frame of paths are its rows.
+        rows = selection_path.index if feature_names is None and hasattr(selection_path, "iloc") else feature_names
+        self.feature_names = names_of(None, len(self.selection_path), rows)
+        self.param_name = param_name
+        self.threshold = check_share(threshold, "threshold")
+        self.selected = check_mask(selected, "selected", len(self.selection_path))
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Self:
+        """Show a fitted :class:`~skstab.feature_selection.StabilitySelection`.
+
+        Parameters
+        ----------
+        estimator : StabilitySelection
+            Fitted.
+
+        Returns
+        -------
+        display : StabilityPathDisplay
+            The display, not drawn yet.
+        """
+        check_is_fitted(estimator, "selection_path_")
+        return cls(
+            estimator.selection_path_,
+            estimator.param_values_,
+            param_name=getattr(estimator, "param_name_", estimator.param_name),
+            threshold=getattr(estimator, "threshold_", estimator.threshold),
+            selected=estimator.get_support(),
+            feature_names=names_of(estimator, len(estimator.selection_path_)),
+        )
+
+    @classmethod
+    def from_path(
+        cls,
+        selection_path: Any,
+        param_values: Any,
+        *,
+        param_name: str = "regularisation",
+        threshold: float | None = None,
+        selected: Any = None,
+        feature_names: Any = None,
+    ) -> Self:
+        """Show a table of probabilities.
+
+        Parameters
+        ----------
+        selection_path : array-like of shape (n_features, n_values)
+            Probability of selection of each feature at each value of the parameter.
+        param_values : array-like of shape (n_values,)
+            Values of the parameter that regularises.
+        param_name : str, default="regularisation"
+            Its name.
+        threshold : float, default=None
+            Probability from which a feature is selected.
+        selected : array-like of bool of shape (n_features,), default=None
+            Which features are selected; None takes those that reach the threshold somewhere.
+        feature_names : array-like of str, default=None
+            Names of the features; None takes those of the rows of a DataFrame, or x0, x1, …
+
+        Returns
+        -------
+        display : StabilityPathDisplay
+            The display, not drawn yet.
+        """
+        return cls(
+            selection_path,
+            param_values,
+            param_name=param_name,
+            threshold=threshold,
+            selected=selected,
+            feature_names=feature_names,
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Tabulate the paths.
+
+        Returns
+        -------
+        table : DataFrame
+            One row for each feature and value: `feature`, its `column`, the `value` of the parameter, the `probability`
+            of selection at it, and whether the feature is `selected`.
+        """
+        import pandas as pd
+
+        d, n_values = self.selection_path.shape
+        column = np.repeat(np.arange(d), n_values)
+        return pd.DataFrame(
+            {
+                "feature": self.feature_names[column],
+                "column": column,
+                "value": np.tile(self.param_values, d),
+                "probability": self.selection_path.ravel(),
+                "selected": self._selected()[column],
+            }
+        )
+
+    def _selected(self) -> np.ndarray:
+        if self.selected is not None:
+            return self.selected
+        if self.threshold is not None:
+            return self.selection_path.max(axis=1) >= self.threshold
+        return np.zeros(len(self.selection_path), dtype=bool)
+
+    def plot(self, ax: Any = None, *, n_named: int = 14, legend: bool = True) -> Self:
+        """Draw the paths.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        n_named : int, default=14
+            Number of selected features, at most 28, that have a colour and a name: those of largest probability. Other
+            selected features are grey lines, features that are not selected pale ones.
+        legend : bool, default=True
+            Whether to name the paths, beside the axes.
+
+        Returns
+        -------
+        self : StabilityPathDisplay
+            With `ax_` and `figure_`.
+        """
+        n_named = check_count(n_named, "n_named", most=N_STYLES)
+        self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_named, least=4.8)))
+        values, curves, is_in = _curves(self.frame())
+        order = most_frequent(curves.max(axis=1), curves.mean(axis=1))
+        named, more = np.split(order[is_in[order]], [n_named])
+        drawn = [(self.feature_names[i], self._path(values, curves[i], rank)) for rank, i in enumerate(named)]
+        for name, columns, colour in (("more selected", more, GREY), ("not selected", np.flatnonzero(~is_in), PALE)):
+            if len(columns):
+                drawn.append((f"{len(columns)} {name}", self._bundle(values, curves[columns], colour)))
+        self._label(values, curves)
+        if legend:
+            add_legend_beside(self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn])
+        return self
+
+    def _path(self, values: np.ndarray, curve: np.ndarray, rank: int) -> Any:
+        # Markers of neighbouring paths stand at different values.
+        every = max(len(values) // 6, 1)
+        style = {**LINES[rank], "markevery": (rank % every, every)}
+        return self.ax_.plot(values, curve, linewidth=1.6, zorder=3, **style)[0]
+
+    def _bundle(self, values: np.ndarray, curves: np.ndarray, colour: str) -> Any:
+        """Draw many thin paths, and return what stands for them in a legend."""
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        points = np.stack([np.broadcast_to(values, curves.shape), curves], axis=-1)
+        opacity = min(1.0, max(100 / len(curves), 0.1))
+        self.ax_.add_collection(
+            LineCollection(points, colors=colour, linewidths=0.8, alpha=opacity, rasterized=len(curves) > 200)
+        )
+        return Line2D([], [], color=colour, linewidth=0.8)
+
+    def _label(self, values: np.ndarray, curves: np.ndarray) -> None:
+        self.ax_.set(ylim=(-0.02, 1.02), ylabel="selection probability")
+        self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)
+        self.ax_.set_xlim(values[0], values[-1])
+        log_scale_if_wide(self.ax_.xaxis, values)
+        # The more a value regularises, the fewer features it selects.
+        if curves[:, 0].sum() > curves[:, -1].sum():
+            self.ax_.invert_xaxis()
+        if self.threshold is not None:
+            self.ax_.axhline(self.threshold, color=DARK, linestyle="--", linewidth=1)
+
+
+def _curves(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return increasing values, the probabilities of each feature at them, and which features are selected."""
+    n_features = table["column"].iloc[-1] + 1
+    values, curves, selected = (
+        table[name].to_numpy().reshape(n_features, -1) for name in ("value", "probability", "selected")
+    )
+    order = np.argsort(values[0], kind="stable")
+    return values[0, order], curves[:, order], selected[:, 0]

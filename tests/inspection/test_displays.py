@@ -1,0 +1,197 @@
+"""What all displays have in common."""
+
+import subprocess
+import sys
+import textwrap
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import rcParams
+
+from skstab.inspection import (
+    FeatureStabilityMapDisplay,
+    ParetoFrontDisplay,
+    SelectionFrequencyDisplay,
+    StabilityComparisonDisplay,
+    StabilityPathDisplay,
+    StabilityProfileDisplay,
+    SupportRasterDisplay,
+)
+from skstab.inspection._plotting import COLOURS, FILLS, LINES, N_STYLES, shorten
+
+RNG = np.random.default_rng(0)
+HOSTILE = ["$x_1$", "_private", "a_b^{c", "100 % $", "two\nlines", "x" * 300]
+SUPPORTS = RNG.random((8, len(HOSTILE))) < 0.6
+PROFILE = pd.DataFrame(
+    {"stability": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7], "random": [0.0, 0.0]},
+    index=pd.Index([1, 40], name="size"),
+)
+FOREST = pd.DataFrame(
+    [
+        ("stability", HOSTILE[0], None, 0.8, 0.7, 0.9, np.nan),
+        ("stability", HOSTILE[5], None, 0.5, 0.4, 0.6, np.nan),
+        ("difference", HOSTILE[0], HOSTILE[5], 0.3, 0.1, 0.5, 0.01),
+    ],
+    columns=["kind", "selector", "reference", "estimate", "low", "high", "pvalue"],
+)
+RESULTS = {"$score_x": [0.9, 0.8, 0.7], "_nogueira$": [0.5, 0.7, 0.6]}
+DISPLAYS = {
+    "map": FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
+    "raster": SupportRasterDisplay.from_supports({"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE),
+    "frequency": SelectionFrequencyDisplay.from_supports(SUPPORTS, feature_names=HOSTILE, threshold=0.5),
+    "profile": StabilityProfileDisplay.from_profile({"$a": PROFILE, "_b$": PROFILE}, measure="$m$"),
+    "path": StabilityPathDisplay.from_path(
+        RNG.random((6, 5)), [0.01, 0.1, 1, 2, 3], param_name="$alpha$_", threshold=0.5, feature_names=HOSTILE
+    ),
+    "pareto": ParetoFrontDisplay.from_results(RESULTS, "$score_x", "_nogueira$", chosen=1, tolerance=0.1),
+    "comparison": StabilityComparisonDisplay(FOREST, measure="$m"),
+}
+
+every_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=list(DISPLAYS))
+
+
+def texts_of(ax):
+    ticks = [*ax.get_xticklabels(), *ax.get_yticklabels()]
+    legend = ax.get_legend()
+    return [*ticks, *ax.texts, ax.xaxis.label, ax.yaxis.label, *([] if legend is None else legend.get_texts())]
+
+
+@every_display
+def test_a_display_draws_into_one_of_several_axes_and_leaves_the_figure_alone(display):
+    figure, axes = plt.subplots(2, 2)
+    before, engine = dict(rcParams), figure.get_layout_engine()
+    display.plot(axes[0, 1])
+    assert display.ax_ is axes[0, 1]
+    assert display.figure_ is figure
+    assert figure.axes == list(axes.ravel())
+    assert figure.get_layout_engine() is engine
+    assert figure._suptitle is None
+    assert dict(rcParams) == before
+    assert plt.get_fignums() == [figure.number]
+    assert not any(ax.has_data() for ax in axes.ravel()[[0, 2, 3]])
+
+
+@every_display
+def test_a_display_draws_into_a_subfigure(display):
+    figure = plt.figure(layout="constrained")
+    ax = figure.subfigures(1, 2)[1].subplots()
+    assert display.plot(ax).ax_ is ax
+    figure.canvas.draw()
+
+
+@every_display
+def test_a_figure_of_its_own_says_what_it_shows_and_nothing_is_cut_off(display):
+    assert display.plot() is display
+    assert display.ax_.figure is display.figure_
+    assert plt.fignum_exists(display.figure_.number)
+    display.figure_.canvas.draw()
+    page, box = display.figure_.bbox, display.ax_.get_tightbbox()
+    assert min(box.x0 - page.x0, box.y0 - page.y0, page.x1 - box.x1, page.y1 - box.y1) > -1
+    assert display.ax_.get_xlabel()
+    # The lines of a forest plot are named one by one.
+    assert display.ax_.get_ylabel() or isinstance(display, StabilityComparisonDisplay)
+
+
+@every_display
+def test_hostile_names_are_drawn_as_they_are_and_stay_off_neighbours(display):
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    for ax in axes:
+        display.plot(ax)
+    figure.canvas.draw()
+    left, right = (ax.get_tightbbox() for ax in axes)
+    assert left.x1 <= right.x0 + 1
+    names = [text for text in texts_of(display.ax_) if "$" in text.get_text()]
+    assert names
+    assert not any(text.get_parse_math() for text in names)
+
+
+@every_display
+def test_what_are_no_axes_is_refused(display):
+    _, axes = plt.subplots(1, 2)
+    with pytest.raises(TypeError, match="ax must be matplotlib Axes or None, got ndarray"):
+        display.plot(axes)
+
+
+def test_empty_names_are_no_obstacle():
+    display = SupportRasterDisplay.from_supports(SUPPORTS, feature_names=[""] * len(HOSTILE)).plot()
+    assert display.ax_.get_xlabel() == "feature"
+
+
+@every_display
+def test_the_frame_is_a_fresh_table_each_time(display):
+    first = display.frame()
+    columns = list(first)
+    del first[columns[0]]
+    assert list(display.frame()) == columns
+
+
+@every_display
+def test_frames_keep_full_names(display):
+    table = display.frame()
+    if "feature" in table:
+        assert set(table["feature"]) <= set(HOSTILE)
+
+
+# -- without matplotlib ----------------------------------------------------------------------------------------------
+
+
+def test_without_matplotlib_only_plotting_fails_and_says_what_to_install():
+    code = """
+    import sys
+    sys.modules["matplotlib"] = None
+    from skstab.inspection import *
+    import pandas as pd
+
+    supports = [[1, 0], [1, 1], [0, 1]]
+    profile = pd.DataFrame({"stability": [.5], "low": [.4], "high": [.6], "random": [0.]}, index=[1])
+    forest = pd.DataFrame([("stability", "a", None, .8, .7, .9, None)],
+                          columns=["kind", "selector", "reference", "estimate", "low", "high", "pvalue"])
+    displays = [
+        FeatureStabilityMapDisplay.from_importances(supports),
+        SupportRasterDisplay.from_supports(supports),
+        SelectionFrequencyDisplay.from_supports(supports),
+        StabilityProfileDisplay.from_profile(profile),
+        StabilityPathDisplay.from_path([[0.1, 0.9]], [1, 2]),
+        ParetoFrontDisplay.from_results({"a": [1, 2], "s": [2, 1]}, "a", "s"),
+        StabilityComparisonDisplay(forest),
+    ]
+    for display in displays:
+        assert len(display.frame())
+        try:
+            display.plot()
+        except ImportError as error:
+            print(error)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["plot() needs matplotlib: pip install 'skstab[plot]'"] * 7
+
+
+# -- names and styles ------------------------------------------------------------------------------------------------
+
+
+def test_long_names_lose_their_middle():
+    assert shorten("abcdefghij", 10) == "abcdefghij"
+    assert shorten("abcdefghijk", 10) == "abcde…hijk"
+    assert shorten("abcdefghijkl", 9) == "abcd…ijkl"
+    assert shorten("two\n  lines") == "two lines"
+    assert shorten(3) == "3"
+
+
+@pytest.mark.parametrize("styles", [FILLS, LINES], ids=["fills", "lines"])
+def test_styles_are_distinct_and_neighbours_differ_in_more_than_colour(styles):
+    assert len(styles) == N_STYLES == len({tuple(style.items()) for style in styles})
+    second = "hatch" if "hatch" in styles[0] else "linestyle"
+    assert all(a[second] != b[second] for a, b in pairwise(styles))
+
+
+def lightness(colour):
+    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return channels @ [0.299, 0.587, 0.114]
+
+
+def test_neighbouring_colours_differ_in_grey():
+    shades = [lightness(colour) for colour in COLOURS]
+    assert np.abs(np.diff(shades)).min() > 0.05
