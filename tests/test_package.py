@@ -50,7 +50,17 @@ def test_dir_lists_the_public_names():
 # -- the direction of imports ----------------------------------------------------------------------------------------
 
 # A layer may import from those before it.
-LAYERS = ["_compat", "metrics", "model_selection", "feature_selection", "inspection", "datasets", "_cli", "__main__"]
+LAYERS = [
+    "_checks",
+    "_compat",
+    "metrics",
+    "model_selection",
+    "feature_selection",
+    "inspection",
+    "datasets",
+    "_cli",
+    "__main__",
+]
 
 
 def imported_layers(path):

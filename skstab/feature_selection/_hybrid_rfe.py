@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skstab._checks import check_parameters, is_bool, is_int, is_number
 from skstab.feature_selection._elimination import (
     Design,
     Elimination,
@@ -213,7 +213,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         self : object
             The fitted object.
         """
-        _check_parameters(self)
+        _check(self)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, y_numeric=self.loss == "squared"
         )
@@ -427,40 +427,30 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 # --- Input ------------------------------------------------------------------------------------------------------------
 
 
-def _is_int(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def _check_parameters(estimator: HybridRFE) -> None:
-    """Check what does not depend on the data, each with what was expected."""
-    positive = "a positive number"
-    expected = {
-        "n_features_to_select": (
-            "None, an int of at least 1 or a fraction above 0 and at most 1",
-            lambda k: k is None or (_is_int(k) and k >= 1) or (_is_number(k) and not _is_int(k) and 0 < k <= 1),
-        ),
-        "n_stable_features": ("an int of at least 0", lambda n: _is_int(n) and n >= 0),
-        "criterion": (f"a score function or one of {list(CRITERIA)}", lambda c: callable(c) or c in CRITERIA),
-        "C": (positive, lambda c: _is_number(c) and c > 0),
-        "shrinkage": ("a number above 0 and at most 1", lambda e: _is_number(e) and 0 < e <= 1),
-        "C_final": (f"None or {positive}", lambda c: c is None or (_is_number(c) and c > 0)),
-        "alpha": ("a number of at least 0", lambda a: _is_number(a) and a >= 0),
-        "step": (
-            "an int of at least 1 or a fraction above 0 and below 1",
-            lambda s: (_is_int(s) and s >= 1) or (_is_number(s) and 0 < s < 1),
-        ),
-        "loss": ("'logistic' or 'squared'", lambda loss: loss in ("logistic", "squared")),
-        "fit_intercept": ("a bool", lambda flag: isinstance(flag, bool | np.bool_)),
-        "standardize": ("a bool", lambda flag: isinstance(flag, bool | np.bool_)),
-    }
-    for name, (what, holds) in expected.items():
-        value = getattr(estimator, name)
-        if not holds(value):
-            raise ValueError(f"{name} must be {what}, got {value!r}")
+def _check(estimator: HybridRFE) -> None:
+    """Check what does not depend on the data."""
+    check_parameters(
+        estimator,
+        {
+            "n_features_to_select": (
+                "None, an int of at least 1 or a fraction above 0 and at most 1",
+                lambda k: k is None or (is_int(k, 1) if is_int(k) else is_number(k, above=0, most=1)),
+            ),
+            "n_stable_features": ("an int of at least 0", lambda n: is_int(n, 0)),
+            "criterion": (f"a score function or one of {list(CRITERIA)}", lambda c: callable(c) or c in CRITERIA),
+            "C": ("a positive number", lambda c: is_number(c, above=0)),
+            "shrinkage": ("a number above 0 and at most 1", lambda e: is_number(e, above=0, most=1)),
+            "C_final": ("None or a positive number", lambda c: c is None or is_number(c, above=0)),
+            "alpha": ("a number of at least 0", lambda a: is_number(a, least=0)),
+            "step": (
+                "an int of at least 1 or a fraction above 0 and below 1",
+                lambda s: is_int(s, 1) or is_number(s, above=0, below=1),
+            ),
+            "loss": ("'logistic' or 'squared'", lambda loss: loss in ("logistic", "squared")),
+            "fit_intercept": ("a bool", is_bool),
+            "standardize": ("a bool", is_bool),
+        },
+    )
 
 
 def _n_select(wanted: Any, n_stable: int, n_features: int) -> int:
@@ -468,7 +458,7 @@ def _n_select(wanted: Any, n_stable: int, n_features: int) -> int:
     if wanted is None:
         k = max(1, n_features // 2)
     else:
-        k = int(wanted) if _is_int(wanted) else max(1, int(wanted * n_features))
+        k = int(wanted) if is_int(wanted) else max(1, int(wanted * n_features))
     if k > n_features:
         warnings.warn(f"n_features_to_select={k} is more than the {n_features} features: all are kept", stacklevel=3)
     if n_stable > k:

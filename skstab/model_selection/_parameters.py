@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,38 +11,35 @@ from scipy.sparse import issparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
+from skstab._checks import check_parameters, is_bool, is_estimator, is_int, is_number
 from skstab.model_selection._runs import random_parameters
 from skstab.model_selection._split import BootstrapSplit, WholeSampleSplit
 
 N_RUNS = 50
 
 
-def check_parameters(estimator: Any) -> None:
+def check_runs(estimator: Any) -> None:
     """Check what no other code would check, each with what was expected."""
-    expected = {
-        "estimator": ("an estimator with fit and get_params", _is_estimator),
-        "support": ("'refit' or 'consensus'", lambda value: value in ("refit", "consensus")),
-        "threshold": ("a number above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
-        "importance_getter": ("a string or a callable", lambda value: isinstance(value, str) or callable(value)),
-        "perturb": (
-            "None, 'seed' or a positive number",
-            lambda value: value is None or value == "seed" or (_is_number(value) and 0 < value < np.inf),
-        ),
-        "error_score": ("'raise' or a number", lambda value: value == "raise" or _is_number(value)),
-        "target_width": (
-            "None or a positive number",
-            lambda value: value is None or (_is_number(value) and 0 < value < np.inf),
-        ),
-        "n_jobs": ("None or an int other than 0", lambda value: value is None or (_is_int(value) and value != 0)),
-        "verbose": ("an int of at least 0", lambda value: _is_bool(value) or (_is_int(value) and value >= 0)),
-        "scale_importances": ("a bool", _is_bool),
-        "warm_start": ("a bool", _is_bool),
-        "return_estimators": ("a bool", _is_bool),
-    }
-    for name, (what, holds) in expected.items():
-        value = getattr(estimator, name)
-        if not holds(value):
-            raise ValueError(f"{name} must be {what}, got {value!r}")
+    check_parameters(
+        estimator,
+        {
+            "estimator": ("an estimator with fit and get_params", is_estimator),
+            "support": ("'refit' or 'consensus'", lambda value: value in ("refit", "consensus")),
+            "threshold": ("a number above 0 and at most 1", lambda value: is_number(value, above=0, most=1)),
+            "importance_getter": ("a string or a callable", lambda value: isinstance(value, str) or callable(value)),
+            "perturb": (
+                "None, 'seed' or a positive number",
+                lambda value: value is None or value == "seed" or is_number(value, above=0),
+            ),
+            "error_score": ("'raise' or a number", lambda value: value == "raise" or _is_score(value)),
+            "target_width": ("None or a positive number", lambda value: value is None or is_number(value, above=0)),
+            "n_jobs": ("None or an int other than 0", lambda value: value is None or (is_int(value) and value != 0)),
+            "verbose": ("an int of at least 0", lambda value: is_bool(value) or is_int(value, 0)),
+            "scale_importances": ("a bool", is_bool),
+            "warm_start": ("a bool", is_bool),
+            "return_estimators": ("a bool", is_bool),
+        },
+    )
     if estimator.perturb == "seed" and not random_parameters(estimator.estimator, everywhere=True):
         raise ValueError(
             "perturb='seed' needs an estimator with a random_state, else all runs are the same; "
@@ -50,20 +47,8 @@ def check_parameters(estimator: Any) -> None:
         )
 
 
-def _is_estimator(value: Any) -> bool:
-    return hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_)
+def _is_score(value: Any) -> bool:
+    return isinstance(value, Real) and not is_bool(value)  # NaN and infinite ones too
 
 
 def noise_scale(X: Any, scale: float) -> Any:

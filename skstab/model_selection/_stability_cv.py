@@ -23,8 +23,8 @@ from skstab.metrics import get_measure, stability_interval
 from skstab.metrics._inference import StabilityInterval
 from skstab.metrics._measure import Measure
 from skstab.model_selection._parameters import (
-    check_parameters,
     check_rows,
+    check_runs,
     check_same_splits,
     mark,
     noise_scale,
@@ -257,7 +257,7 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         self : object
             The fitted object.
         """
-        check_parameters(self)
+        check_runs(self)
         measure = get_measure(self.measure)
         going_on = self.warm_start and hasattr(self, "supports_")
         if going_on and self.return_estimators and not hasattr(self, "estimators_"):
