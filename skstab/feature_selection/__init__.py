@@ -1,0 +1,17 @@
+"""Selectors made for stability, and the filters that scikit-learn lacks."""
+
+from skstab.feature_selection._bounds import stability_selection_bounds
+from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection._hybrid_rfe import HybridRFE
+from skstab.feature_selection._relieff import relieff
+from skstab.feature_selection._stability_selection import StabilitySelection
+
+__all__ = [
+    "HybridRFE",
+    "StabilitySelection",
+    "information_gain",
+    "relieff",
+    "stability_selection_bounds",
+    "symmetrical_uncertainty",
+    "welch_variance",
+]
