@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test lint docs bench test-oldest clean
 
-demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.installed-report
+	$(BIN)/python -m skstab demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest
@@ -43,4 +43,4 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

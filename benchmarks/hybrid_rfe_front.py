@@ -29,11 +29,10 @@ N_SELECT = 20
 N_FEATURES = {"singh": 1250, "alon": 2000}
 PENALTIES = {"estimator__C": np.logspace(-5, 1, 5), "estimator__C_final": np.logspace(-5, 1, 5)}
 HYBRID = {
-    "estimator__n_stable_features": [4, 8, 12, 16],
+    **PENALTIES,
+    "estimator__n_stable_features": [2, 5, 10, 15],
     "estimator__criterion": ["welch_variance", "variance"],
     "estimator__shrinkage": [1.0, 0.1],
-    "estimator__C": np.logspace(-5, 1, 3),
-    "estimator__C_final": np.logspace(-5, 1, 3),
 }
 
 
@@ -87,7 +86,7 @@ def main():
             continue
         n_runs = 10 if options.quick else 30
         print(f"{name}, n = {len(data[0])}, d = {n_features}, k = {N_SELECT}, {n_runs} bootstrap samples", flush=True)
-        rfe, hybrid = (front(search(grid, *data, n_runs)) for grid in ({**PENALTIES}, HYBRID))
+        rfe, hybrid = (front(search(grid, *data, n_runs)) for grid in (PENALTIES, HYBRID))
         show("RFE", rfe)
         show("hybrid-RFE", hybrid)
         shares = dominated(rfe, hybrid), dominated(hybrid, rfe)

@@ -35,7 +35,7 @@ def make_redundant_classification(
     redundancy: float = 0.0,
     random_state: Any = None,
 ) -> tuple[Any, Any]:
-    """Two classes whose relevant features are more or less redundant: section 6.1.1 of [1]_.
+    """Two classes whose relevant features are more or less redundant.
 
     Parameters
     ----------
@@ -57,6 +57,10 @@ def make_redundant_classification(
         The features.
     y : ndarray of shape (n_samples,)
         The classes, 0 and 1, in random order.
+
+    Notes
+    -----
+    Section 6.1.1 of [1]_.
 
     References
     ----------
@@ -96,7 +100,7 @@ def make_correlated_groups(
     correlation: float = 0.8,
     random_state: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """Two classes with groups of correlated relevant features among weak ones: section 5.3 of [1]_.
+    """Two classes with groups of correlated relevant features among weak ones.
 
     Parameters
     ----------
@@ -129,7 +133,8 @@ def make_correlated_groups(
 
     Notes
     -----
-    The three scenarios of the paper are (`group_mean`, `correlation`) = (0.35, 0.8), (0.5, 0.8) and (0.5, 0.95).
+    Section 5.3 of [1]_, whose three scenarios are (`group_mean`, `correlation`) = (0.35, 0.8), (0.5, 0.8) and
+    (0.5, 0.95).
 
     References
     ----------

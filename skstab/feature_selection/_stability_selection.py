@@ -9,14 +9,13 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
-from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Bunch, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils import get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -27,6 +26,7 @@ from skstab.feature_selection._bounds import ASSUMPTIONS, per_family_errors, sta
 from skstab.feature_selection._paths import PARAMETERS, path_of, strongest_value
 from skstab.feature_selection._walk import Walk, walk
 from skstab.model_selection import ComplementaryPairsSplit
+from skstab.model_selection._routing import from_fit, routed_from_fit
 from skstab.model_selection._runs import random_parameters, seeded
 from skstab.model_selection._sample import draw_entropy
 
@@ -213,7 +213,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
         validate_data(self, X, skip_check_array=True)
-        routed = self._routed(params)
+        routed = routed_from_fit(self, params)
         entropy = draw_entropy(self.random_state)
         # Seeded first, so that the search for values and their order is reproducible too.
         open_seeds = random_parameters(self.estimator, everywhere=False)
@@ -375,14 +375,6 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     # -- scikit-learn ------------------------------------------------------------------------------------------------
 
-    def _routed(self, params: dict[str, Any]) -> Bunch:
-        """Send each parameter of `fit` where it belongs."""
-        if get_config()["enable_metadata_routing"]:
-            return process_routing(self, "fit", **params)
-        split = {name: params[name] for name in ("groups",) if params.get(name) is not None}
-        fit = {name: value for name, value in params.items() if name != "groups" and value is not None}
-        return Bunch(estimator=Bunch(fit=fit), splitter=Bunch(split=split))
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell where the parameters of `fit` go.
 
@@ -394,8 +386,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         splitter = self._pairs() if isinstance(self.resampling, str) else self.resampling
         return (
             MetadataRouter(owner=self)
-            .add(estimator=self.estimator, method_mapping=_from_fit("fit"))
-            .add(splitter=splitter, method_mapping=_from_fit("split"))
+            .add(estimator=self.estimator, method_mapping=from_fit("fit"))
+            .add(splitter=splitter, method_mapping=from_fit("split"))
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -407,11 +399,6 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-def _from_fit(callee: str) -> MethodMapping:
-    # A pipeline of scikit-learn 1.8 asks for what fit_transform takes.
-    return MethodMapping().add(caller="fit", callee=callee).add(caller="fit_transform", callee=callee)
 
 
 # -- one subsample ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,27 @@
+"""What the gallery of examples asks of sphinx-gallery."""
+
+import warnings
+from contextlib import ExitStack
+
+ORDER = [
+    "plot_is_my_selection_stable.py",
+    "plot_how_many_resamples.py",
+    "plot_accuracy_and_stability.py",
+    "plot_which_selector.py",
+    "plot_correlated_features.py",
+    "plot_hybrid_rfe.py",
+    "plot_stability_selection.py",
+    "plot_pipeline_with_groups.py",
+    "plot_gene_lists.py",
+    "plot_own_measure.py",
+]
+order = ORDER.index
+
+_filters = ExitStack()
+
+
+def warnings_are_errors(gallery_conf, fname, when):  # noqa: ARG001
+    """Make a warning in an example fail the build, and leave the warnings of Sphinx alone."""
+    _filters.close()
+    if when == "before":
+        _filters.enter_context(warnings.catch_warnings(action="error"))
