@@ -1,7 +1,6 @@
-"""Simulations that several papers share.
+"""Runs that are drawn, not made by a selector: with known stability, or to show what a measure does.
 
-Runs whose true stability is known (nogueira2018, section 5; lopez2024, section 4), and the search for the penalty of a
-sparse logistic regression on data with redundant features (nogueira2016, section 5; nogueira2018, section 6.1).
+Used for nogueira2016, section 3; nogueira2018, sections 3 and 5; lopez2024, section 4.
 """
 
 from __future__ import annotations
@@ -10,16 +9,42 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from skstab import BootstrapSplit, ParetoRefit, StabilityCV, WholeSampleSplit, stability_scoring
-from skstab.datasets import make_redundant_classification
+from skstab import stability_interval, stability_score
 
-N_ROWS, N_RELEVANT = 1000, 50
-SCORE = "neg_log_loss"
+N_FEATURES, N_RUNS = 10, 100
+SIZES = np.arange(2, N_FEATURES)
+
+
+# -- what a measure does ---------------------------------------------------------------------------------------------
+
+
+def first_features(sizes: Any) -> Any:
+    """Runs that select the first k features, with k of each run given."""
+    return np.arange(N_FEATURES) < np.asarray(sizes)[:, None]
+
+
+def random_features(sizes: Any, *, seed: int = 0) -> Any:
+    """Runs that select k features at random, with k of each run given."""
+    sizes = np.asarray(sizes)
+    order = np.random.default_rng((seed, *sizes[:1])).random((len(sizes), N_FEATURES)).argsort(axis=1)
+    return order < sizes[:, None]
+
+
+def curves(measures: list[str], runs_of_size: Any) -> dict[str, Any]:
+    """The stability of runs of each size by each measure."""
+    return {name: np.array([stability_score(runs_of_size(k), measure=name) for k in SIZES]) for name in measures}
+
+
+def draw_curves(axes: Any, values: dict[str, Any], name: str) -> None:
+    for measure, curve in values.items():
+        axes.plot(SIZES, curve, marker="o", ms=3, label=measure)
+    axes.set(xlabel="number of features k", ylabel="stability", title=name)
+    axes.legend(fontsize=7, ncols=2)
+
+
+def span(values: Any) -> str:
+    return f"{values.min():.2f} to {values.max():.2f}"
 
 
 # -- runs of known stability -----------------------------------------------------------------------------------------
@@ -40,59 +65,17 @@ def draw_runs(p: Any, n_runs: int, seed: Any) -> Any:
     return np.random.default_rng(seed).random((n_runs, p.size)) < p
 
 
-# -- the penalty of a sparse logistic regression ---------------------------------------------------------------------
+def intervals(p: Any, n_runs: int, method: str, level: float, repeats: int) -> Any:
+    """Ends of the interval of each of many repeats, repeats × 2; all methods and levels see the same runs."""
+    found = (
+        stability_interval(
+            draw_runs(p, n_runs, (n_runs, seed)), method=method, confidence_level=level, random_state=seed
+        )
+        for seed in range(repeats)
+    )
+    return np.array([(one.low, one.high) for one in found])
 
 
-def halves(redundancy: float, seed: int = 0) -> list[tuple[Any, Any]]:
-    """Rows for the choice of the penalty, and rows for the final model."""
-    X, y = make_redundant_classification(2 * N_ROWS, redundancy=redundancy, random_state=seed)
-    return [(X[:N_ROWS], y[:N_ROWS]), (X[N_ROWS:], y[N_ROWS:])]
-
-
-def lasso(penalty: float = 1.0) -> Any:
-    """Logistic regression with the mean loss + penalty · ‖w‖₁ on features of unit variance, as in the papers' code."""
-    model = LogisticRegression(l1_ratio=1, solver="liblinear", C=inverse(penalty), random_state=0)
-    return make_pipeline(StandardScaler(), model)
-
-
-def inverse(penalty: Any) -> Any:
-    """The C of a penalty λ, which weighs against the mean loss of a row."""
-    return 1 / (N_ROWS * penalty)
-
-
-def search(estimator: Any, grid: dict[str, Any], rows: tuple[Any, Any], *, n_runs: int, measure: str) -> Any:
-    """Likelihood and stability of every candidate on the same bootstrap samples; the knee of the front is chosen."""
-    cv = BootstrapSplit(n_runs, random_state=0)
-    return GridSearchCV(
-        StabilityCV(estimator, cv=cv, scoring=[SCORE, "accuracy"], measure=measure),
-        {f"estimator__logisticregression__{name}": values for name, values in grid.items()},
-        cv=WholeSampleSplit(),
-        scoring=stability_scoring([measure]),
-        refit=ParetoRefit(SCORE, measure),
-        n_jobs=2,
-    ).fit(*rows)
-
-
-def search_lasso(penalties: Any, rows: tuple[Any, Any], *, n_runs: int, measure: str = "nogueira") -> Any:
-    return search(lasso(), {"C": inverse(penalties)}, rows, n_runs=n_runs, measure=measure)
-
-
-def column(found: Any, name: str) -> Any:
-    """A metric of all candidates of a search."""
-    return np.asarray(found.cv_results_[f"mean_test_{name}"])
-
-
-def penalty_of(found: Any, index: int) -> float:
-    return float(inverse(found.cv_results_["params"][index]["estimator__logisticregression__C"]))
-
-
-def frequencies(found: Any, index: int, rows: tuple[Any, Any]) -> Any:
-    """The runs of a candidate, fitted again: a search keeps those of the chosen one only."""
-    runs = StabilityCV(**found.estimator.get_params(deep=False))
-    return runs.set_params(**found.cv_results_["params"][index], n_jobs=2).fit(*rows)
-
-
-def errors_of_selection(model: Any, rows: tuple[Any, Any]) -> tuple[int, int]:
-    """False positives and false negatives of a model fitted on these rows."""
-    selected = model.fit(*rows)[-1].coef_[0] != 0
-    return int(selected[N_RELEVANT:].sum()), int((~selected[:N_RELEVANT]).sum())
+def coverage(p: Any, ends: Any) -> float:
+    """Share of the intervals that hold the true stability."""
+    return float(np.mean((ends[:, 0] <= true_stability(p)) & (true_stability(p) <= ends[:, 1])))

@@ -86,7 +86,8 @@ class Row(NamedTuple):
 
 def number(what: str, published: float, measured: float, *, digits: int = 2) -> Row:
     """A published number; the distance is measured − published."""
-    distance = round(measured, digits) - round(published, digits)
+    measured = round(measured, digits) + 0.0  # no negative zero
+    distance = measured - round(published, digits) + 0.0
     return Row(what, f"{published:.{digits}f}", f"{measured:.{digits}f}", f"{distance:+.{digits}f}")
 
 

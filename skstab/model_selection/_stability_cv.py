@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_re
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -31,6 +31,8 @@ from skstab.model_selection._parameters import (
     splits_of,
     splitter_for,
 )
+from skstab.model_selection._repr import beside_diagram
+from skstab.model_selection._routing import from_fit, routed_from_fit
 from skstab.model_selection._runs import (
     Collected,
     Plan,
@@ -265,7 +267,7 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
         validate_data(self, X, skip_check_array=True, reset=not going_on)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
-        routed = self._routed(params)
+        routed = routed_from_fit(self, params)
         if not going_on:
             self._entropy = draw_entropy(self.random_state)
         plan = self._plan(X, routed)
@@ -609,14 +611,6 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
 
     # -- scikit-learn ------------------------------------------------------------------------------------------------
 
-    def _routed(self, params: dict[str, Any]) -> Bunch:
-        """Send each parameter of `fit` where it belongs."""
-        if get_config()["enable_metadata_routing"]:
-            return process_routing(self, "fit", **params)
-        split = {name: params[name] for name in ("groups",) if params.get(name) is not None}
-        fit = {name: value for name, value in params.items() if name != "groups"}
-        return Bunch(estimator=Bunch(fit=fit), splitter=Bunch(split=split), scorer=Bunch(score={}))
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Tell where the parameters of `fit` go.
 
@@ -630,14 +624,27 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
             MetadataRouter(owner=self)
             .add(
                 estimator=self.estimator,
-                method_mapping=_from_fit("fit").add(caller="score", callee="score"),
+                method_mapping=from_fit("fit").add(caller="score", callee="score"),
             )
             .add(
                 splitter=self._splitter() if self.cv is None else self.cv,
-                method_mapping=_from_fit("split"),
+                method_mapping=from_fit("split"),
             )
-            .add(scorer=self._scorer(), method_mapping=_from_fit("score"))
+            .add(scorer=self._scorer(), method_mapping=from_fit("score"))
         )
+
+    # Notebooks ask for either of these; scikit-learn gives its diagram where it is set to.
+
+    @property
+    def _repr_html_(self) -> Any:
+        diagram = super()._repr_html_
+        return (lambda: beside_diagram(self, diagram())) if self.__sklearn_is_fitted__() else diagram
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle and self.__sklearn_is_fitted__():
+            bundle["text/html"] = beside_diagram(self, bundle["text/html"])
+        return bundle
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "supports_")
@@ -652,11 +659,6 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.pairwise = inner.input_tags.pairwise
         return tags
-
-
-def _from_fit(callee: str) -> MethodMapping:
-    # A pipeline of scikit-learn 1.8 asks for what fit_transform takes.
-    return MethodMapping().add(caller="fit", callee=callee).add(caller="fit_transform", callee=callee)
 
 
 def interval_of(runs: StabilityCV, measure: Any) -> StabilityInterval:

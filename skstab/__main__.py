@@ -1,0 +1,38 @@
+"""The command line, `skstab` or `python -m skstab`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from skstab._cli._arguments import parse
+from skstab._cli._terminal import UserError, complain
+
+ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # a name that a terminal can't show is no reason to fail
+    try:
+        options = parse(argv)
+        import_module(f"skstab._cli._{options.command}").run(options)
+        sys.stdout.flush()
+    except UserError as error:
+        complain(f"error: {error}")
+        return ERROR
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has enough; Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

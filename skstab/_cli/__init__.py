@@ -1,0 +1,1 @@
+"""What the command line does; `skstab.__main__` dispatches to it."""

@@ -1,0 +1,57 @@
+"""What a notebook shows of a fitted `StabilityCV` beside scikit-learn's diagram."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skstab.metrics import get_measure
+
+if TYPE_CHECKING:
+    from skstab.model_selection._stability_cv import StabilityCV
+
+N_FEATURES = 8
+_LONGEST_NAME = 60
+
+# Styles stand at each element, since a notebook may strip a style sheet; colours follow the notebook's theme.
+_TOP = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
+_BLOCK = "font-family:system-ui,sans-serif;font-size:0.9em;line-height:1.5;max-width:28em"
+_ROW = "display:grid;grid-template-columns:minmax(6em,14em) 6em auto;gap:0.6em;align-items:center"
+_NAME = "overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
+_TRACK = "height:0.7em;border:1px solid currentColor;border-radius:2px;opacity:0.75"
+_BAR = "height:100%;background:currentColor"
+
+
+def beside_diagram(runs: StabilityCV, diagram: str) -> str:
+    """HTML of what the runs say, beside the diagram of the estimator."""
+    return f'<div style="{_TOP}"><div style="{_BLOCK}">{_text(runs)}{_bars(runs)}</div><div>{diagram}</div></div>'
+
+
+def _text(runs: StabilityCV) -> str:
+    interval, n_runs = runs.stability_interval_, runs.supports_.shape[0]
+    ends = f" (95% interval {interval.low:.2f} to {interval.high:.2f})" if np.isfinite(interval.low) else ""
+    measure = escape(get_measure(runs.measure).name)
+    mean = runs.selection_frequencies_.sum()
+    scores = "".join(f"<br>{escape(str(name))} {np.nanmean(scores):.3f}" for name, scores in runs.scores_.items())
+    return (
+        f"<div><strong>Stability {interval.estimate:.2f}</strong>{ends}, {measure} measure<br>"
+        f"{n_runs} runs, {mean:.1f} of {runs.n_features_in_} features selected on average{scores}</div>"
+    )
+
+
+def _bars(runs: StabilityCV) -> str:
+    """List the features selected most often, each with a bar."""
+    frequency = runs.summary()["frequency"].nlargest(N_FEATURES)
+    rows = "".join(_bar(name, share) for name, share in frequency.items() if share > 0)
+    return f'<div style="margin-top:0.5em" role="list" aria-label="Features selected most often">{rows}</div>'
+
+
+def _bar(name: Any, share: float) -> str:
+    text = str(name)
+    shown = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
+    return (
+        f'<div role="listitem" style="{_ROW}"><bdi style="{_NAME}" title="{escape(text)}">{escape(shown)}</bdi>'
+        f'<div style="{_TRACK}"><div style="{_BAR};width:{share:.0%}"></div></div><span>{share:.0%}</span></div>'
+    )

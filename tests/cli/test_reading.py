@@ -1,0 +1,135 @@
+"""From a table to features and a target, and the code that does the same."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skstab._cli._reading import read_dataset
+from skstab._cli._terminal import UserError
+from tests.cli.conftest import hostile, patients
+
+
+def again(dataset):
+    """Run the code of a data set."""
+    names = {"pd": pd}
+    exec("\n".join(dataset.code), names)  # noqa: S102  that it runs is what is tested
+    return names["X"], names["y"]
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
+@pytest.mark.parametrize("make", [patients, hostile])
+def test_the_code_makes_the_same_features_and_target(name, make, table_file):
+    table = make()
+    found = read_dataset(table_file(table, name), table.columns[-6] if make is patients else "<i>target</i>", "auto")
+    X, y = again(found)
+    pd.testing.assert_frame_equal(X, found.X)
+    pd.testing.assert_series_equal(y, found.y)
+
+
+def test_categories_become_columns_and_know_where_they_come_from(table_file):
+    table = patients().drop(columns=["score"])
+    found = read_dataset(table_file(table), "outcome", "auto")
+    levels = ["(missing)", "blue", "green", "red"]
+    assert list(found.X.columns) == ["age", "dose", "weight", "noise", *(f"colour={x}" for x in levels), "sex=m"]
+    assert found.variables["colour=red"] == "colour"
+    assert found.variables["age"] == "age"
+    np.testing.assert_array_equal(found.X["colour=red"], table["colour"] == "red")
+    np.testing.assert_array_equal(found.X["colour=(missing)"], table["colour"].isna())
+    np.testing.assert_array_equal(found.X["sex=m"], table["sex"] == "m")
+    assert found.X["dose"].isna().sum() == table["dose"].isna().sum() > 0
+    assert found.has_missing
+    assert found.has_categories
+
+
+def test_columns_that_tell_nothing_are_left_out_with_a_note(table_file):
+    notes = read_dataset(table_file(patients()), "outcome", "auto").notes
+    assert "Left out, whose texts all differ: 'id'." in notes
+    assert "Left out, with one value only: 'site'." in notes
+    assert "Left out, without any value: 'empty'." in notes
+
+
+def test_row_numbers_are_left_out(tmp_path):
+    patients().to_csv(tmp_path / "table.csv")
+    assert "Left out, row numbers: 'Unnamed: 0'." in read_dataset(str(tmp_path / "table.csv"), "outcome", "auto").notes
+
+
+def test_dates_are_left_out(table_file):
+    table = patients().assign(day=pd.date_range("2020-01-01", periods=80))
+    notes = read_dataset(table_file(table, "table.parquet"), "outcome", "auto").notes
+    assert "Left out, of dates or times: 'day'." in notes
+
+
+def test_rare_levels_of_a_large_category_are_joined(table_file):
+    table = patients(200).assign(town=[f"t{min(i, 60)}" for i in range(200)])
+    found = read_dataset(table_file(table), "outcome", "auto")
+    made = [name for name, variable in found.variables.items() if variable == "town"]
+    assert len(made) == 31
+    assert "town=t60" in made
+    assert "town=(other)" in made
+    pd.testing.assert_frame_equal(again(found)[0], found.X)
+
+
+def test_rows_without_a_target_are_left_out(table_file):
+    table = patients()
+    table.loc[:4, "outcome"] = None
+    found = read_dataset(table_file(table), "outcome", "auto")
+    assert len(found.X) == len(found.y) == 75
+    assert "5 rows without a target were left out." in found.notes
+    pd.testing.assert_frame_equal(again(found)[0], found.X)
+
+
+@pytest.mark.parametrize(
+    ("target", "task", "is_classification"),
+    [
+        (["a", "b"], "auto", True),
+        ([True, False], "auto", True),
+        ([0, 1], "auto", True),
+        ([0.0, 1.0], "auto", True),
+        ([0.5, 1.5], "auto", False),
+        (list(range(20)), "auto", False),
+        (list(range(20)), "classification", True),
+        ([0, 1], "regression", False),
+    ],
+)
+def test_the_task_is_told_by_the_target(target, task, is_classification, table_file):
+    table = patients().assign(y=np.resize(target, 80))
+    found = read_dataset(table_file(table), "y", task)
+    assert found.is_classification is is_classification
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({}, ("outcom", "auto"), "did you mean 'outcome'?"),
+        ({}, ("zzzz", "auto"), "there is no column 'zzzz'"),
+        ({"outcome": "ill"}, ("outcome", "auto"), "one value only, ill"),
+        ({"outcome": None}, ("outcome", "auto"), "at least 10 rows with a target, got 0"),
+        ({}, ("outcome", "regression"), "not numeric"),
+        ({}, ("score", "classification"), "all values of target 'score' differ"),
+        (
+            {"outcome": ["once"] + ["more"] * 79},
+            ("outcome", "auto"),
+            "class 'once' of target 'outcome' has one row only",
+        ),
+        ({"age": np.inf, "dose": [np.inf] + [1.0] * 79}, ("outcome", "auto"), "column 'dose' has infinite values"),
+        ({"score": [np.inf] + [0.5] * 79}, ("score", "auto"), "target 'score' has infinite values"),
+        ({"colour=red": range(80)}, ("outcome", "auto"), "'colour=red' would be there twice"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_told(change, options, words, table_file):
+    with pytest.raises(UserError) as error:
+        read_dataset(table_file(patients().assign(**change)), *options)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (["outcome", "id"], "no numeric or categorical column is left"),
+        (["outcome"], "no numeric or categorical column is left"),
+        (["outcome", "age", "site"], "'age' is the only feature"),
+    ],
+)
+def test_there_must_be_something_to_select_from(columns, words, table_file):
+    with pytest.raises(UserError, match=words):
+        read_dataset(table_file(patients()[columns]), "outcome", "auto")
