@@ -9,7 +9,7 @@ demo: $(VENV)/.installed-report
 	$(BIN)/python -m skstab demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ PALE = "#CCCCCC"
 
 # Seven colours and four hatches or dashes in step give 28 styles; neighbours differ in both.
 N_STYLES = 28
-_HATCHES, _DASHES, _MARKERS = (None, "////", "....", "\\\\\\\\"), ("-", "--", "-.", ":"), "osD^vPX"
+_HATCHES, _DASHES, _MARKERS = (None, "////", "..", "\\\\\\\\"), ("-", "--", "-.", ":"), "osD^vPX"
 _LINE_COLOURS = (*COLOURS[:6], "black")  # yellow lines are hard to see
 FILLS = [{"facecolor": COLOURS[i % 7], "hatch": _HATCHES[i % 4]} for i in range(N_STYLES)]
 LINES = [
