@@ -234,10 +234,12 @@ def own_values(model: Any) -> Any:
 
 
 def _finite_scores(scores: np.ndarray) -> np.ndarray:
-    """Give 0 to a feature that has no score, and the best finite score to a perfect one."""
+    """Give 0 to a feature without a score, the best finite one to a perfect feature; count from the lowest below 0."""
     finite = np.isfinite(scores)
-    best = np.abs(scores[finite]).max(initial=0.0) or 1.0
-    return np.where(np.isinf(scores), best, np.where(finite, scores, 0.0))
+    best, worst = scores[finite].max(initial=0.0) or 1.0, scores[finite].min(initial=0.0)
+    filled = np.nan_to_num(scores, nan=0.0, posinf=best, neginf=worst)
+    # Less than nothing (ReliefF) is the least important, not important by its size; ranks and correlations stay.
+    return filled - min(filled.min(initial=0.0), 0.0)
 
 
 def as_rows(values: Any, getter: Getter, *widths: int) -> np.ndarray:

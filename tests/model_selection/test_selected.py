@@ -170,6 +170,21 @@ def test_selectors_without_weights_have_no_importances(selector, support, classi
         selection_of(fitted, X, y, importance_getter="coef_")
 
 
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([-3.0, 1.0, 2.0], [0.0, 4.0, 5.0]),
+        ([0.5, 0.0, 2.0], [0.5, 0.0, 2.0]),
+        ([-np.inf, -1.0, np.inf], [0.0, 0.0, 2.0]),
+        ([np.nan, -1.0, 3.0], [1.0, 0.0, 4.0]),
+    ],
+)
+def test_negative_scores_are_unimportant(scores, expected):
+    X, y = np.eye(3), [0, 1, 0]
+    fitted = SelectKBest(lambda *_: np.array(scores), k="all").fit(X, y)
+    np.testing.assert_allclose(selection_of(fitted, X, y).importances, expected)
+
+
 def test_scores_without_value_or_infinite_stay_usable():
     y = np.repeat([0, 1], 10)
     rng = np.random.default_rng(0)

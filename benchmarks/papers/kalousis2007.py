@@ -1,0 +1,320 @@
+"""Kalousis, Prados and Hilario (2007), Stability of feature selection algorithms, Knowledge and Information Systems 12.
+
+    python benchmarks/papers/kalousis2007.py [--quick] [--out DIR] [--data DIR]
+
+Table 2 (stability of weights, rankings and the ten best features), the rasters of figures 1 to 3, the profiles of
+figures 4 to 6 and the choice of section 5, on the two of the paper's sets that are at hand: leukemia (golub) and colon
+(alon). It is nested as in the paper: tenfold cross-validation within the training rows of each of ten outer folds.
+With --quick, colon alone and two outer folds.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+
+from argparse import Namespace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from _tables import Row, claim, compare, elapsed, figure, load, note, number, options, show, title
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectFromModel, SelectKBest, SelectorMixin
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC
+from sklearn.utils.validation import validate_data
+
+from skstab.feature_selection import information_gain, relieff, symmetrical_uncertainty
+from skstab.inspection import StabilityProfileDisplay, SupportRasterDisplay
+from skstab.metrics import jaccard_stability, pearson_stability, spearman_stability
+from skstab.model_selection import StabilityCV, compare_selectors
+
+DATA = {"leukemia": "golub", "colon": "alon"}
+FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)
+UNIVARIATE = ["IG", "SYM"]
+
+
+# -- selectors -------------------------------------------------------------------------------------------------------
+
+
+def linear_svm() -> SVC:
+    return SVC(kernel="linear", C=0.5)
+
+
+class SVMRFE(SelectorMixin, BaseEstimator):
+    """Drop the tenth of the remaining features that has the smallest weights in a linear SVM, again and again.
+
+    scikit-learn's `RFE` drops a share of all features. `scores_` is the complete ranking, the best feature last.
+    """
+
+    def __init__(self, k: int | None = None) -> None:
+        self.k = k
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: D102
+        X = validate_data(self, X)
+        remaining = np.arange(X.shape[1])
+        self.scores_ = np.empty(X.shape[1])
+        while len(remaining):
+            order = remaining[np.argsort(np.abs(svm_weights(X[:, remaining], y)))]
+            dropped = max(1, len(remaining) // 10)
+            self.scores_[order[:dropped]] = X.shape[1] - len(remaining) + np.arange(dropped)
+            remaining = order[dropped:]
+        return self
+
+    def _get_support_mask(self) -> Any:
+        return self.scores_ >= len(self.scores_) - (self.k or len(self.scores_))
+
+
+def svm_weights(X: Any, y: Any) -> Any:
+    """Weights of a linear SVM, which needs no more of the features than their inner products."""
+    svm = SVC(kernel="precomputed", C=0.5).fit(X @ X.T, y)
+    return svm.dual_coef_[0] @ X[svm.support_]
+
+
+def above_smallest(selector: SelectKBest) -> Any:
+    """Scores of ReliefF without their sign: those below 0 are worse than 0, not as good as above it."""
+    return selector.scores_ - selector.scores_.min()
+
+
+def squared_weights(pipe: Any) -> Any:
+    return pipe[-1].coef_[0] ** 2
+
+
+RELIEF = partial(relieff, n_neighbors=10)
+# Each with the function that reads its weights. Features are scaled to [0, 1] for the SVM, as Weka does.
+RANKINGS = {
+    "IG": (SelectKBest(information_gain, k="all"), "auto"),
+    "SYM": (SelectKBest(symmetrical_uncertainty, k="all"), "auto"),
+    "RELIEF": (SelectKBest(RELIEF, k="all"), above_smallest),
+    "SVMONE": (make_pipeline(MinMaxScaler(), linear_svm()), squared_weights),
+    "SVMRFE": (make_pipeline(MinMaxScaler(), SVMRFE()), "auto"),
+}
+
+
+def classifiers(k: int) -> dict[str, Any]:
+    """The four selectors of section 5, each before a linear SVM."""
+    selectors = {
+        "IG": SelectKBest(information_gain, k=k),
+        "RELIEF": SelectKBest(RELIEF, k=k),
+        "SVMONE": SelectFromModel(linear_svm(), max_features=k, threshold=-np.inf),
+        "SVMRFE": SVMRFE(k),
+    }
+    return {name: make_pipeline(MinMaxScaler(), selector, linear_svm()) for name, selector in selectors.items()}
+
+
+# -- nested runs -----------------------------------------------------------------------------------------------------
+
+
+def nested_weights(X: Any, y: Any, n_outer: int) -> dict[str, list[Any]]:
+    """Weights of all features, inner folds × features, for each selector and each of the first outer folds."""
+    training = [train for train, _ in FOLDS.split(X, y)][:n_outer]
+    return {
+        name: [inner_weights(selector, getter, X[rows], y[rows]) for rows in training]
+        for name, (selector, getter) in RANKINGS.items()
+    }
+
+
+def inner_weights(selector: Any, getter: Any, X: Any, y: Any) -> Any:
+    runs = StabilityCV(selector, cv=FOLDS, measure="pearson", importance_getter=getter, n_jobs=2).fit(X, y)
+    return runs.importances_.toarray() if issparse(runs.importances_) else runs.importances_
+
+
+def places(weights: Any) -> Any:
+    """Place of each feature in each run, 0 for the largest weight; equals in random order."""
+    rng = np.random.default_rng(0)
+    return np.lexsort((rng.random(weights.shape), -weights), axis=1).argsort(axis=1)
+
+
+def mean_over_folds(measure: Any, folds: list[Any]) -> float:
+    return float(np.mean([measure(weights) for weights in folds]))
+
+
+def top_stability(weights: Any, *, size: int = 10) -> float:
+    return jaccard_stability(places(weights) < size)
+
+
+# -- table 2 ---------------------------------------------------------------------------------------------------------
+
+MEASURES = {
+    "S_W": pearson_stability,
+    "S_R": partial(spearman_stability, ties="random", random_state=0),
+    "S_S": top_stability,
+}
+# S_S of the SVMs from the mean overlap r of two sets of ten, r / (20 − r).
+TABLE_2 = {
+    "leukemia": {
+        ("IG", "S_S"): 0.7392,
+        ("SYM", "S_S"): 0.7897,
+        ("SVMONE", "S_S"): 6.55 / (20 - 6.55),
+        ("SVMRFE", "S_S"): 0.2678,
+        ("IG", "S_R"): 0.247,
+        ("RELIEF", "S_R"): 0.8675,
+        ("SVMONE", "S_R"): 0.754,
+        ("SVMRFE", "S_R"): 0.754,
+    },
+    "colon": {
+        ("IG", "S_W"): 0.7606,
+        ("IG", "S_R"): 0.1138,
+        ("IG", "S_S"): 0.4865,
+        ("SVMONE", "S_S"): 5.19 / (20 - 5.19),
+        ("SVMRFE", "S_S"): 3.86 / (20 - 3.86),
+    },
+}
+
+
+def table_2(name: str, weights: dict[str, list[Any]]) -> None:
+    by_selector = {
+        who: {label: mean_over_folds(measure, folds) for label, measure in MEASURES.items()}
+        for who, folds in weights.items()
+    }
+    measured = pd.DataFrame(by_selector).T
+    measured.loc["SVMRFE", "S_W"] = np.nan  # it ranks, and has no weights
+    rows = [number(f"{who} {label}", value, measured.loc[who, label]) for (who, label), value in TABLE_2[name].items()]
+    compare(f"Table 2 on {name}: the numbers that the text quotes", [*rows, *_claims_of_table_2(name, measured)])
+    zeros = {selector: np.mean([(fold == 0).mean() for fold in folds]) for selector, folds in weights.items()}
+    note(f"All of table 2 on {name}, and the share of weights that are 0 (table 3):\n")
+    show(measured.assign(zeros=pd.Series(zeros)).map("{:.2f}".format).reset_index(names="selector"))
+
+
+def _claims_of_table_2(name: str, measured: pd.DataFrame) -> list[Row]:
+    best = measured.idxmax()
+    sharp = measured.loc[UNIVARIATE, "S_R"].max()
+    expected = UNIVARIATE if name == "leukemia" else ["RELIEF"]
+    one, rfe = measured.loc["SVMONE", "S_S"], measured.loc["SVMRFE", "S_S"]
+    return [
+        claim("most stable ranking", "RELIEF", best["S_R"], holds=best["S_R"] == "RELIEF"),
+        claim(
+            "S_R of the univariate",
+            "far below the others",
+            f"{sharp:.2f}",
+            holds=sharp < measured["S_R"].median() - 0.2,
+        ),
+        claim("most stable ten features", " or ".join(expected), best["S_S"], holds=best["S_S"] in expected),
+        claim("SVMONE more stable than SVMRFE in S_S", "yes", f"{one:.2f} against {rfe:.2f}", holds=one > rfe),
+    ]
+
+
+def figures_1_to_3(opts: Namespace, name: str, weights: dict[str, list[Any]]) -> None:
+    """What every inner fold selected: ten features, one band a selector."""
+    supports = {selector: np.vstack([places(fold) < 10 for fold in folds]) for selector, folds in weights.items()}
+    with figure(opts, f"kalousis2007_raster_{name}", figsize=(9, 6)) as axes:
+        SupportRasterDisplay.from_supports(supports).plot(axes)
+
+
+# -- figures 4 to 6 --------------------------------------------------------------------------------------------------
+
+
+def profile(folds: list[Any], sizes: list[int]) -> pd.DataFrame:
+    """Mean over the outer folds, their smallest and largest value, and a selector that takes features at random."""
+    ranked, shuffled = [places(weights) for weights in folds], places(np.zeros(folds[0].shape))
+    stabilities = [[jaccard_stability(fold < size) for fold in ranked] for size in sizes]
+    chance = [jaccard_stability(shuffled < size) for size in sizes]
+    table = pd.DataFrame(stabilities, index=pd.Index(sizes, name="size"))
+    return pd.DataFrame(
+        {"stability": table.mean(axis=1), "low": table.min(axis=1), "high": table.max(axis=1), "random": chance}
+    )
+
+
+def figures_4_to_6(opts: Namespace, name: str, weights: dict[str, list[Any]]) -> None:
+    n_features = weights["IG"][0].shape[1]
+    sizes = [int(size) for size in np.unique(np.geomspace(10, n_features - 1, 12 if opts.quick else 40).round())]
+    profiles = {selector: profile(folds, sizes) for selector, folds in weights.items()}
+    with figure(opts, f"kalousis2007_profile_{name}", figsize=(8, 4.5)) as axes:
+        StabilityProfileDisplay.from_profile(profiles, measure="jaccard").plot(axes)
+        axes.set_title(name)
+    table = pd.DataFrame({selector: found["stability"] for selector, found in profiles.items()})
+    compare(f"Figures 4 to 6 on {name}: profiles of S_S", _claims_of_profiles(table, profiles["IG"]["random"]))
+    note(f"S_S on {name} by the number of features:\n")
+    shown = table.assign(random=profiles["IG"]["random"]).iloc[:: max(1, len(table) // 10)]
+    show(shown.map("{:.2f}".format).reset_index())
+
+
+def _claims_of_profiles(table: pd.DataFrame, chance: pd.Series) -> list[Row]:
+    half = table.index[table.index <= table.index[-1] / 2][-1]
+    small, large = table.index[table.index <= 50], table.index[table.index >= table.index[-1] / 4]
+    beyond = table.loc[half, "IG"] - chance[half]
+    twins = (table["IG"] - table["SYM"]).abs().max()
+    early = (table["SVMONE"] - table["SVMRFE"])[small].mean()
+    late = (table["SVMONE"] - table["SVMRFE"])[large].abs().max()
+    best, mean = table.mean().idxmax(), table.mean().max()
+    lead = (table.loc[small, "IG"] - table.loc[small, ["SVMONE", "SVMRFE"]].max(axis=1)).mean()
+    peak = table["IG"].iloc[: len(table) * 3 // 4].idxmax()
+    text = f"peak at {peak}, {table.loc[peak, 'IG']:.2f}; at {half} {beyond:+.2f} beyond random"
+    return [
+        claim("univariate", "a peak, then a drop to the random selector", text, holds=beyond < 0.1),
+        claim("IG and SYM", "indistinguishable", f"at most {twins:.2f} apart", holds=twins < 0.1),
+        claim("IG above the SVMs up to 50 features", "slightly", f"{lead:+.2f}", holds=lead > 0),
+        claim("SVMONE above SVMRFE up to 50 features", "yes", f"{early:+.2f}", holds=early > 0),
+        claim("SVMONE and SVMRFE from d/4 on", "converged", f"at most {late:.2f} apart", holds=late < 0.05),
+        claim("best profile overall", "RELIEF", f"{best} (mean {mean:.2f})", holds=best == "RELIEF"),
+    ]
+
+
+# -- section 5 -------------------------------------------------------------------------------------------------------
+
+
+def section_5(opts: Namespace, name: str, X: Any, y: Any, weights: dict[str, list[Any]]) -> None:
+    """The most stable of the selectors that do not err more often than another one."""
+    sizes = (10,) if opts.quick else (10, 20, 30, 40, 50)
+    table = pd.DataFrame([choice(size, X, y, weights) for size in sizes])
+    compare(f"Section 5 on {name}: the choice", _claims_of_choice(name, table))
+    note("Points, error and nested S_S; the most stable of those with most points; what skstab recommends:\n")
+    show(table)
+
+
+def choice(size: int, X: Any, y: Any, weights: dict[str, list[Any]]) -> dict[str, Any]:
+    """Points, error and nested stability of each selector, and which one is chosen."""
+    found = compare_selectors(classifiers(size), X, y, cv=FOLDS, measure="jaccard", n_jobs=2)
+    scores = found.frame()["score"]
+    points = points_of(found.pvalues("score", adjust=False), scores)
+    nested = {who: mean_over_folds(partial(top_stability, size=size), weights[who]) for who in scores.index}
+    cells = {who: f"{points[who]:.1f} {1 - scores[who]:.3f} {nested[who]:.2f}" for who in scores.index}
+    chosen = max(points.index[points == points.max()], key=nested.get)
+    return {"N": size, **cells, "chosen": chosen, "recommend()": found.recommend().selector}
+
+
+def points_of(pvalues: pd.DataFrame, scores: pd.Series) -> pd.Series:
+    """1 for each selector that is significantly worse, 1/2 for each that is not different."""
+    different = pvalues < 0.05
+    wins = different & (scores.to_numpy()[:, None] > scores.to_numpy()[None])
+    return wins.sum(axis=1) + (~different).sum(axis=1) / 2 - 0.5
+
+
+def _claims_of_choice(name: str, table: pd.DataFrame) -> list[Row]:
+    cells = table.set_index("N").drop(columns=["chosen", "recommend()"])
+    alike = bool(cells.apply(lambda column: column.str.startswith("1.5")).to_numpy().all())
+    chosen = ", ".join(table["chosen"])
+    if name == "leukemia":
+        first = table["chosen"].iloc[0]
+        return [
+            claim(
+                "errors", "indistinguishable for every N", "1.5 points each" if alike else "some differ", holds=alike
+            ),
+            claim("chosen at N = 10", "IG", first, holds=first == "IG"),
+        ]
+    early = table.loc[table["N"] <= 30, "chosen"]
+    return [claim("chosen at N = 10, 20, 30", "RELIEF", chosen, holds=bool((early == "RELIEF").all()))]
+
+
+def main() -> None:
+    opts = options(__doc__)
+    title("kalousis2007")
+    for name, file in DATA.items():
+        if (opts.quick and name == "leukemia") or (data := load(opts, file)) is None:
+            continue
+        weights = nested_weights(*data, 2 if opts.quick else 10)
+        table_2(name, weights)
+        figures_1_to_3(opts, name, weights)
+        figures_4_to_6(opts, name, weights)
+        section_5(opts, name, *data, weights)
+    elapsed()
+
+
+if __name__ == "__main__":
+    main()
