@@ -23,6 +23,9 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/measures.py
 	$(BIN)/python benchmarks/stability_cv.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/hybrid_rfe.py
+	$(BIN)/python benchmarks/filters.py
+	$(BIN)/python benchmarks/stability_selection.py
 	$(BIN)/python benchmarks/coverage.py --quick
 	$(BIN)/python benchmarks/comparison.py --quick
 
