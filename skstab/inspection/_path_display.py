@@ -105,6 +105,8 @@ class StabilityPathDisplay:
         display : StabilityPathDisplay
             The display, not drawn yet.
         """
+        if not hasattr(estimator, "param_name"):
+            raise TypeError(f"estimator must be a fitted StabilitySelection, got {type(estimator).__name__}")
         check_is_fitted(estimator, "selection_path_")
         return cls(
             estimator.selection_path_,

@@ -9,6 +9,7 @@ from sklearn.datasets import make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Lasso
 
+from skstab import StabilityCV
 from skstab.feature_selection import StabilitySelection
 from skstab.inspection import StabilityPathDisplay
 
@@ -131,3 +132,8 @@ def test_an_unfitted_selection_is_refused():
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         StabilityPathDisplay.from_path(**({"selection_path": PATH, "param_values": ALPHAS} | arguments))
+
+
+def test_another_estimator_is_an_error_that_says_what_was_expected():
+    with pytest.raises(TypeError, match="estimator must be a fitted StabilitySelection, got StabilityCV"):
+        StabilityPathDisplay.from_estimator(StabilityCV(None))
