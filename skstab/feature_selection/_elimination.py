@@ -53,12 +53,16 @@ def make_design(X: Any, weight: np.ndarray, *, centre: bool, standardize: bool) 
     design : Design
         The turned data and what was done to it.
     """
-    mean, variance = moments(X, weight)
-    scale = 1 / np.sqrt(np.where(variance > 0, variance, 1)) if standardize else np.ones(X.shape[1])
+    mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if standardize:
+        variance = moments(X, weight)[1]
+        scale = 1 / np.sqrt(np.where(variance > 0, variance, 1))
     if sparse.issparse(X):
-        return Design(scaled(sparse.csr_array(X.T), scale), np.zeros_like(mean), scale)
-    mean = mean if centre else np.zeros_like(mean)
-    columns = X.T - mean[:, None] if centre else X.T
+        return Design(scaled(sparse.csr_array(X.T), scale), mean, scale)
+    columns = X.T
+    if centre:
+        mean = weight @ X / weight.sum()
+        columns = columns - mean[:, None]
     return Design(np.ascontiguousarray(scaled(columns, scale)), mean, scale)
 
 
