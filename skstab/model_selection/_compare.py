@@ -325,7 +325,7 @@ def compare_selectors(
 
 
 def _times_tested(splits: list[tuple[Any, Any]], n_rows: int) -> Any:
-    return np.bincount(np.concatenate([np.arange(n_rows)[test] for _, test in splits]), minlength=n_rows)
+    return np.bincount(np.concatenate([test for _, test in splits]), minlength=n_rows)
 
 
 def _predicted_rightly(runs: StabilityCV, splits: list[tuple[Any, Any]], X: Any, y: Any) -> Any:

@@ -90,11 +90,21 @@ def splitter_for(
 
 
 def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any]:
-    """List the splits, of which there must be some to compare."""
-    splits = list(splitter.split(X, y, **params))
+    """List the splits by the numbers of their rows; there must be some to compare."""
+    every = np.arange(X.shape[0])
+    splits = [(_numbers(train, every), _numbers(test, every)) for train, test in splitter.split(X, y, **params)]
     if len(splits) < 2:
         raise ValueError(f"cv must give at least 2 splits, since stability compares runs; got {len(splits)}")
     return splits
+
+
+def _numbers(rows: Any, every: Any) -> Any:
+    """Numbers of the rows that an index of any kind (a mask, a slice, a list) takes out of all."""
+    try:
+        # A tuple would be one index for each dimension.
+        return every[list(rows) if isinstance(rows, tuple) else rows]
+    except IndexError as error:
+        raise ValueError(f"cv must give indices of some of the {len(every)} rows of X: {error}") from error
 
 
 def mark(train: Any, test: Any) -> bytes:

@@ -111,8 +111,14 @@ FOLDS = list(KFold(5).split(np.zeros(N)))
         (FOLDS, KFold(5)),
         (iter(FOLDS), KFold(5)),
         ([(train.tolist(), test.tolist()) for train, test in FOLDS], KFold(5)),
+        ([(tuple(train), pd.Index(test)) for train, test in FOLDS], KFold(5)),
+        ([(np.isin(np.arange(N), train), np.isin(np.arange(N), test)) for train, test in FOLDS], KFold(5)),
+        ([(train - N, slice(test[0], test[-1] + 1)) for train, test in FOLDS], KFold(5)),
     ],
-    ids=["int", "KFold", "ShuffleSplit", "pairs", "whole", "list", "iterator", "lists of lists"],
+    ids=[
+        *("int", "KFold", "ShuffleSplit", "pairs", "whole", "list", "iterator", "lists of lists", "tuples", "masks"),
+        "slices and from the end",
+    ],
 )
 def test_rows_of_the_runs(cv, splitter):
     X, y = make_data()

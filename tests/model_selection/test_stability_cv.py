@@ -501,6 +501,17 @@ def test_fewer_than_two_splits(cv):
         StabilityCV(l1_logistic(), cv=cv).fit(*make_data())
 
 
+@pytest.mark.parametrize(
+    "split",
+    [([0, 1], [N]), ([True, False], [0]), ([0.5, 1.0], [0]), (["a"], [0])],
+    ids=["no such row", "short mask", "floats", "strings"],
+)
+def test_splits_that_are_no_rows_of_the_data(split, fits):
+    with pytest.raises(ValueError, match="cv must give indices of some of the 60 rows"):
+        StabilityCV(CountedLasso(), cv=[*FEW.split(np.zeros(N)), split]).fit(*make_data())
+    assert len(fits) <= 1
+
+
 @pytest.mark.parametrize("cv", [None, 3, FEW, WholeSampleSplit(3)], ids=str)
 @pytest.mark.parametrize("estimator", [l1_logistic(), Lasso(), SelectKBest(k=2)], ids=lambda e: type(e).__name__)
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
