@@ -160,10 +160,8 @@ def _unprefixed(step: Any) -> Any:
 
 def spread(values: np.ndarray, columns: np.ndarray, n_features: int) -> np.ndarray:
     """Give each of the columns its value and zero to all others."""
-    wide = np.zeros(n_features)
     # Adds, because a bagged model may have seen a feature twice.
-    np.add.at(wide, columns, values)
-    return wide
+    return np.bincount(columns, weights=values, minlength=n_features)
 
 
 def selects_features(step: Any) -> bool:

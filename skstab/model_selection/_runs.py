@@ -6,12 +6,14 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
+from sklearn.pipeline import Pipeline
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
 from skstab.model_selection._selected import Selection, selection_of
@@ -52,7 +54,7 @@ class Row(NamedTuple):
 
     @classmethod
     def of(cls, dense: Any) -> Row:
-        indices = np.flatnonzero(dense).astype(np.int32)
+        indices = np.flatnonzero(dense != 0).astype(np.int32)  # of bools, which is several times as fast
         return cls(indices, dense[indices])
 
 
@@ -145,10 +147,16 @@ def _rows(y: Any, rows: Any) -> Any:
 def seeded(estimator: Any, names: Sequence[str], seed: Any) -> Any:
     """Clone an estimator and seed its parameters of those names."""
     copy = clone(estimator)
-    if not names:
-        return copy
     # RandomState takes seeds below 2**32; scikit-learn's validation wants plain ints.
-    return copy.set_params(**dict(zip(names, seed.generate_state(len(names)).tolist(), strict=True)))
+    for name, value in zip(names, seed.generate_state(len(names)).tolist(), strict=True):
+        *path, parameter = name.split("__")
+        reduce(_part, path, copy).set_params(**{parameter: value})
+    return copy
+
+
+def _part(estimator: Any, name: str) -> Any:
+    # A pipeline is quickly asked for one step, but at length for all its parameters.
+    return estimator.named_steps[name] if isinstance(estimator, Pipeline) else estimator.get_params()[name]
 
 
 def random_parameters(estimator: Any, *, everywhere: bool) -> tuple[str, ...]:

@@ -315,14 +315,15 @@ def _asked_weights(estimator: Any, trace: Trace, view: View, getter: Getter) -> 
 def _importances(weights: _Weights | None, n_features: int, scale: bool) -> np.ndarray | None:
     if weights is None:
         return None
-    values = np.linalg.norm(weights.rows, axis=0)
-    used = np.flatnonzero(values)
+    rows = weights.rows
+    values = np.abs(rows[0]) if len(rows) == 1 else np.linalg.norm(rows, axis=0)
+    used = np.flatnonzero(values != 0)
     if scale and weights.linear is not None and len(used):
         # A sparse model used few columns: the others are not even looked at.
         columns = slice(None) if len(used) == len(values) else used
         values[columns] *= weights.view.deviations(columns)
-    if not np.isfinite(values).all():
-        raise ValueError("Importances can't be scaled: X has NaN or infinite values.")
+        if not np.isfinite(values).all():
+            raise ValueError("Importances can't be scaled: X has NaN or infinite values.")
     return spread(values, weights.columns, n_features)
 
 

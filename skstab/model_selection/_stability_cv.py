@@ -374,7 +374,7 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
 
     def _check_scorer(self, plan: Plan, X: Any, y: Any, rows: Any) -> None:
         """Find out before the runs whether the estimator has the method that the scorer calls."""
-        if plan.scorer is None:
+        if self.scoring is None:  # then it is the estimator's own method, if it has one
             return
         data = [take_rows(part, rows[:1]) for part in (X, y) if part is not None]
         try:

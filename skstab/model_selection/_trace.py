@@ -93,11 +93,7 @@ def _trace_pipeline(pipeline: Pipeline, n_features: int, view: View) -> Trace:
 def _trace_selector(selector: Any, n_features: int, view: View) -> Trace:
     every, selected = np.arange(n_features), np.flatnonzero(mask_of(selector, n_features))
     inner = _inner_model(selector, (n_features, len(selected)))
-    if inner is None:
-        own = own_values(selector)
-        saw_all = own is None or np.shape(own)[-1] == n_features
-    else:
-        saw_all = _width(inner) == n_features
+    saw_all = (_own_width(selector) if inner is None else _width(inner)) in (None, n_features)
     columns, view = (every, view) if saw_all else (selected, view.then(selector, selected))
     if inner is None:
         return Trace(n_features, selected, (Source(selector, columns, view),))
@@ -173,8 +169,12 @@ def _width(estimator: Any) -> int | None:
         return estimator.n_features_in_
     if hasattr(estimator, "get_support"):
         return len(estimator.get_support())
-    own = own_values(estimator)
-    return None if own is None else np.shape(own)[-1]
+    return _own_width(estimator)
+
+
+def _own_width(model: Any) -> int | None:
+    _, values = _own(model)
+    return None if values is None else np.shape(values)[-1]
 
 
 def known_width(estimator: Any) -> int:
@@ -224,13 +224,19 @@ def _asks_for_data(getter: Callable[..., Any]) -> bool:
 
 
 def own_values(model: Any) -> Any:
-    """Return a model's own weights, else a selector's scores, else None."""
+    """Return a model's own weights, else a selector's scores read as such, else None."""
+    name, values = _own(model)
+    return _finite_scores(values) if name == "scores_" else values
+
+
+def _own(model: Any) -> tuple[str | None, Any]:
+    """Name and value of the attribute that tells what a model thinks of its features."""
     for name in ("coef_", "feature_importances_"):
         values = getattr(model, name, None)
         if values is not None:
-            return values
+            return name, values
     scores = getattr(model, "scores_", None) if hasattr(model, "get_support") else None
-    return _finite_scores(scores) if isinstance(scores, np.ndarray) else None
+    return ("scores_", scores) if isinstance(scores, np.ndarray) else (None, None)
 
 
 def _finite_scores(scores: np.ndarray) -> np.ndarray:
