@@ -255,7 +255,7 @@ class ParetoFrontDisplay:
     def _draw_choices(self, table: pd.DataFrame) -> dict[str, Any]:
         drawn = {}
         if table["chosen"].any():
-            drawn["chosen by the search"] = self._mark(table[table["chosen"]], "*", 12, COLOURS[4])
+            drawn["chosen"] = self._mark(table[table["chosen"]], "*", 12, COLOURS[4])
         details = {"weighted": f" (γ = {self.gamma:g})", "tolerance": f" ({self.tolerance})"}
         for rank, strategy in enumerate(_MARKS):
             rows = table[table["strategies"].str.contains(strategy)]

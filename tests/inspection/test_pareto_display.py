@@ -172,7 +172,7 @@ def test_the_legend_names_what_is_there():
     assert names == [
         "Pareto front",
         "other candidates",
-        "chosen by the search",
+        "chosen",
         "knee",
         "weighted (γ = 0.5)",
         "one_se",
