@@ -28,7 +28,15 @@ except ImportError:  # scikit-learn 1.8 has no callbacks
         return call
 
 
-__all__ = ["CallbackSupportMixin", "FitProgress", "RunProgress", "params_of_rows", "take_rows", "with_callbacks"]
+__all__ = [
+    "CallbackSupportMixin",
+    "FitProgress",
+    "RunProgress",
+    "params_of_rows",
+    "take_columns",
+    "take_rows",
+    "with_callbacks",
+]
 
 
 def take_rows(data: Any, rows: Any) -> Any:
@@ -37,6 +45,11 @@ def take_rows(data: Any, rows: Any) -> Any:
         # The same array as by the general way, which asks at length what it was given.
         return np.asarray(data).take(rows, axis=0)
     return _safe_indexing(data, rows)
+
+
+def take_columns(data: Any, columns: Any) -> Any:
+    """Take columns of an array or a table by numbers, names, a mask or a slice."""
+    return _safe_indexing(data, columns, axis=1)
 
 
 def params_of_rows(X: Any, params: dict[str, Any], rows: Any) -> dict[str, Any]:

@@ -6,19 +6,24 @@ deviations of its columns there; `columns_out` says which of its input columns a
 
 from __future__ import annotations
 
-import copy
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, OneToOneFeatureMixin
-from sklearn.pipeline import Pipeline
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-__all__ = ["Take", "View", "class_name", "columns_out", "mask_of", "selects_features", "spread", "steps_of"]
+from skstab._compat import take_columns
+
+__all__ = ["Take", "View", "class_name", "columns_out", "mask_of", "parts_of", "selects_features", "spread", "steps_of"]
 
 _BATCH = 2**20  # numbers that may be copied at a time
 
@@ -53,9 +58,12 @@ class View:
     def rows(self, n_steps: int | None = None) -> Any:
         """X as the model saw it, or after the first steps only."""
         X = self.X
-        for step, _ in self.steps[:n_steps]:
-            # A resampling step (imbalanced-learn) has no transform: it keeps the columns.
-            X = step.transform(X) if hasattr(step, "transform") else X
+        with warnings.catch_warnings():
+            # Ensembles and selectors may have given their models arrays where we have a table.
+            warnings.filterwarnings("ignore", "X has feature names, but", UserWarning)
+            for step, _ in self.steps[:n_steps]:
+                # A resampling step (imbalanced-learn) has no transform: it keeps the columns.
+                X = step.transform(X) if hasattr(step, "transform") else X
         return X
 
     def target(self) -> Any:
@@ -93,6 +101,8 @@ class Take:
 
 
 def _deviations(X: Any, columns: Any) -> np.ndarray:
+    if hasattr(X, "columns"):  # of a table, of which other columns need not be numbers
+        X, columns = take_columns(X, columns), slice(None)
     if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):  # the usual case needs no check
         X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
     if not isinstance(columns, slice):
@@ -114,9 +124,11 @@ def columns_out(name: str, step: Any, n_in: int) -> np.ndarray:
     """Map a step's output columns to its input columns: one index per output column."""
     if isinstance(step, Pipeline):
         columns = np.arange(n_in)
-        for inner_name, inner in steps_of(step):
-            columns = columns[columns_out(f"{name}__{inner_name}", inner, len(columns))]
+        for inner, part in steps_of(step):
+            columns = columns[columns_out(f"{name}__{inner}", part, len(columns))]
         return columns
+    if isinstance(step, ColumnTransformer | FeatureUnion):
+        return np.concatenate([np.arange(0), *_columns_side_by_side(name, step, n_in)])
     if hasattr(step, "get_support"):
         return np.flatnonzero(mask_of(step, n_in))
     if _keeps_columns(step):
@@ -124,11 +136,30 @@ def columns_out(name: str, step: Any, n_in: int) -> np.ndarray:
     return _columns_by_name(name, step, n_in)
 
 
+def _columns_side_by_side(name: str, step: ColumnTransformer | FeatureUnion, n_in: int) -> Iterator[np.ndarray]:
+    """Map the parts of a step that stand side by side, in the order of their output."""
+    for inner, part, columns in _parts_with_columns(step, n_in):
+        if isinstance(part, str):
+            yield columns if part == "passthrough" else columns[:0]
+        elif len(columns):  # a part without columns is not even fitted
+            yield columns[columns_out(f"{name}__{inner}", part, len(columns))]
+
+
+def _parts_with_columns(step: ColumnTransformer | FeatureUnion, n_in: int) -> list[tuple[str, Any, np.ndarray]]:
+    every = np.arange(n_in)
+    if isinstance(step, FeatureUnion):
+        return [(name, part, every) for name, part in step.transformer_list]
+    names = getattr(step, "feature_names_in_", None)
+    row = every[None] if names is None else pd.DataFrame(every[None], columns=names)
+    return [(name, part, np.ravel(take_columns(row, columns))) for name, part, columns in step.transformers_]
+
+
 def _keeps_columns(step: Any) -> bool:
     """Tell a one-to-one step by what it is, before its names are asked."""
-    if isinstance(step, FunctionTransformer) and step.feature_names_out is None:
+    if isinstance(step, FunctionTransformer):
         # A ufunc works element by element; any other function may move or mix columns.
-        return step.func is None or isinstance(step.func, np.ufunc)
+        by_element = step.func is None or isinstance(step.func, np.ufunc)
+        return step.feature_names_out == "one-to-one" or (step.feature_names_out is None and by_element)
     names_out = getattr(type(step), "get_feature_names_out", None)
     return names_out is OneToOneFeatureMixin.get_feature_names_out
 
@@ -140,22 +171,13 @@ def _columns_by_name(name: str, step: Any, n_in: int) -> np.ndarray:
         raise ValueError(_why_unmapped(name, step))
     names = getattr(step, "feature_names_in_", np.array([f"x{i}" for i in range(n_in)], object))
     try:
-        names_out = _unprefixed(step).get_feature_names_out(names)
-    except (AttributeError, ValueError) as error:
+        names_out = step.get_feature_names_out(names)
+    except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(_why_unmapped(name, step)) from error
     position = {feature: i for i, feature in enumerate(names)}
     if len(set(names_out)) < len(names_out) or not position.keys() >= set(names_out):
         raise ValueError(_why_unmapped(name, step))
     return np.array([position[feature] for feature in names_out], dtype=int)
-
-
-def _unprefixed(step: Any) -> Any:
-    """Copy a `ColumnTransformer` or `FeatureUnion` so that it names features without prefix."""
-    if not hasattr(step, "verbose_feature_names_out"):
-        return step
-    plain = copy.copy(step)
-    plain.verbose_feature_names_out = False
-    return plain
 
 
 def spread(values: np.ndarray, columns: np.ndarray, n_features: int) -> np.ndarray:
@@ -166,10 +188,15 @@ def spread(values: np.ndarray, columns: np.ndarray, n_features: int) -> np.ndarr
 
 def selects_features(step: Any) -> bool:
     """Tell whether a step selects features itself or by one of its parts."""
-    parts: dict[str, Any] = {}
+    return hasattr(step, "get_support") or any(map(selects_features, parts_of(step)))
+
+
+def parts_of(step: Any) -> list[Any]:
+    """Return the parts of a step that is made of named ones: a pipeline, a union, a column transformer."""
     for attribute in ("named_steps", "named_transformers_", "named_transformers"):
-        parts = parts or getattr(step, attribute, {})
-    return hasattr(step, "get_support") or any(map(selects_features, parts.values()))
+        if hasattr(step, attribute):
+            return list(getattr(step, attribute).values())
+    return []
 
 
 def mask_of(selector: Any, n_in: int) -> np.ndarray:
@@ -184,8 +211,14 @@ def mask_of(selector: Any, n_in: int) -> np.ndarray:
 
 
 def steps_of(pipeline: Pipeline) -> list[tuple[str, Any]]:
-    """Return the steps of a pipeline that do something."""
-    return [(name, s) for name, s in pipeline.steps if s is not None and s != "passthrough"]
+    """Return the steps of a pipeline that do something; those of a pipeline inside are steps like any other."""
+    steps: list[tuple[str, Any]] = []
+    for name, step in pipeline.steps:
+        if isinstance(step, Pipeline):
+            steps += [(f"{name}__{inner}", part) for inner, part in steps_of(step)]
+        elif step is not None and step != "passthrough":
+            steps.append((name, step))
+    return steps
 
 
 def _why_unmapped(name: str, step: Any) -> str:

@@ -25,7 +25,7 @@ from sklearn.linear_model import (
     TweedieRegressor,
 )
 from sklearn.pipeline import Pipeline
-from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR
+from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 from skstab.model_selection._columns import View, class_name, columns_out, spread, steps_of
 from skstab.model_selection._trace import (
@@ -34,6 +34,7 @@ from skstab.model_selection._trace import (
     Trace,
     as_rows,
     asked_values,
+    inner_model,
     known_width,
     own_values,
     trace_of,
@@ -46,7 +47,7 @@ __all__ = ["Selection", "last_step_of", "selection_of", "support_of", "why_no_su
 _DENSE = (
     *(BayesianRidge, GammaRegressor, HuberRegressor, LinearRegression, PoissonRegressor, Ridge),
     *(RidgeClassifier, RidgeClassifierCV, RidgeCV, TheilSenRegressor, TweedieRegressor),
-    *(SVC, SVR, LinearSVR, NuSVC, NuSVR, LinearDiscriminantAnalysis),
+    *(SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM, LinearDiscriminantAnalysis),
     *(CCA, PLSCanonical, PLSRegression),
 )
 
@@ -173,11 +174,10 @@ def last_step_of(estimator: Any) -> tuple[Any, np.ndarray, int]:
     """
     n_features = known_width(estimator)
     columns = np.arange(n_features)
-    while isinstance(estimator, Pipeline):
-        *steps, (_, estimator) = steps_of(estimator)
-        for name, step in steps:
-            columns = columns[columns_out(name, step, len(columns))]
-    return estimator, columns, n_features
+    *steps, (_, last) = steps_of(estimator) if isinstance(estimator, Pipeline) else [("estimator", estimator)]
+    for name, step in steps:
+        columns = columns[columns_out(name, step, len(columns))]
+    return last, columns, n_features
 
 
 def why_no_support(estimator: Any) -> str:
@@ -193,15 +193,20 @@ def why_no_support(estimator: Any) -> str:
     message : str
         The text of an error.
     """
-    while isinstance(estimator, Pipeline):
-        estimator = steps_of(estimator)[-1][1]
-    name = class_name(estimator)
+    name = class_name(_innermost(estimator))
     return (
         f"{name} does not select features: it gives no feature up, whatever its weights. Wrap it "
         f"in a selector, for instance SelectFromModel({name}(...)) or RFE({name}(...)), choose a "
         "model with an L1 penalty, or measure its weights or their ranking "
         '(measure="pearson", "spearman").'
     )
+
+
+def _innermost(estimator: Any) -> Any:
+    """Find the model that a selector could be wrapped around: inside pipelines, searches and other wrappers."""
+    model = steps_of(estimator)[-1][1] if isinstance(estimator, Pipeline) else estimator
+    inner = inner_model(model, (known_width(model), None))
+    return model if inner is None else _innermost(inner)
 
 
 # --- Weights ---------------------------------------------------------------------------------

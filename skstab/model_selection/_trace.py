@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from skstab.model_selection._columns import (
     Take,
@@ -26,7 +28,17 @@ from skstab.model_selection._columns import (
     steps_of,
 )
 
-__all__ = ["Getter", "Source", "Trace", "as_rows", "asked_values", "known_width", "own_values", "trace_of"]
+__all__ = [
+    "Getter",
+    "Source",
+    "Trace",
+    "as_rows",
+    "asked_values",
+    "inner_model",
+    "known_width",
+    "own_values",
+    "trace_of",
+]
 
 Getter = str | Callable[..., Any]
 
@@ -65,7 +77,7 @@ def trace_of(estimator: Any, n_features: int, view: View) -> Trace:
     if selects_features(estimator):
         return Trace(n_features, columns_out("estimator", estimator, n_features), ())
     if not _declares_weights(estimator):
-        inner = _inner_model(estimator, (n_features,))
+        inner = inner_model(estimator, (n_features, None))
         if inner is not None:
             return trace_of(inner, n_features, view.towards(estimator))
     return _trace_model(estimator, n_features, view)
@@ -80,19 +92,20 @@ def _trace_pipeline(pipeline: Pipeline, n_features: int, view: View) -> Trace:
             last = trace_of(step, len(columns), view).inside(columns, n_features)
             selected = columns if selects and last.selected is None else last.selected
             return Trace(n_features, selected, last.sources + sources)
-        kept = None
-        if selects_features(step):
-            selects = True
-            here = trace_of(step, len(columns), view)
+        selects = selects or selects_features(step)
+        if hasattr(step, "get_support"):
+            here = _trace_selector(step, len(columns), view)
             kept, sources = here.selected, here.inside(columns, n_features).sources + sources
-        view = view.then(step, kept if hasattr(step, "get_support") else None)
-        columns = columns[columns_out(name, step, len(columns)) if kept is None else kept]
+            view = view.then(step, kept)
+        else:
+            kept, view = columns_out(name, step, len(columns)), view.then(step)
+        columns = columns[kept]
     return Trace(n_features, columns if selects else None, sources)
 
 
 def _trace_selector(selector: Any, n_features: int, view: View) -> Trace:
     every, selected = np.arange(n_features), np.flatnonzero(mask_of(selector, n_features))
-    inner = _inner_model(selector, (n_features, len(selected)))
+    inner = inner_model(selector, (n_features, len(selected)))
     saw_all = (_own_width(selector) if inner is None else _width(inner)) in (None, n_features)
     columns, view = (every, view) if saw_all else (selected, view.then(selector, selected))
     if inner is None:
@@ -121,7 +134,7 @@ def _trace_members(ensemble: Any, n_features: int, view: View) -> Iterable[Trace
     subsets = getattr(ensemble, "estimators_features_", None)
     subsets = [every] * len(members) if subsets is None else subsets
     # A chain's members also see earlier outputs: those are not features of the input.
-    if any(_width(m) != len(columns) for m, columns in zip(members, subsets, strict=True)):
+    if any(_width(m) not in (None, len(columns)) for m, columns in zip(members, subsets, strict=True)):
         return
     for member, columns in zip(members, subsets, strict=True):
         saw = view if np.array_equal(columns, every) else view.then(Take(columns), columns)
@@ -133,24 +146,34 @@ def _members(ensemble: Any) -> list[Any]:
     if hasattr(ensemble, "calibrated_classifiers_"):
         return [member.estimator for member in ensemble.calibrated_classifiers_]
     # `estimators` (voting, stacking) are different models: their weights have no common scale.
-    return list(getattr(ensemble, "estimators_", ())) if hasattr(ensemble, "estimator") else []
+    if not hasattr(ensemble, "estimator"):
+        return []
+    # A class that is always or never there has a constant in place of a model: no feature weighs in it.
+    kind = object if ensemble.estimator is None else type(ensemble.estimator)
+    return [member for member in getattr(ensemble, "estimators_", ()) if isinstance(member, kind)]
 
 
-def _inner_model(wrapper: Any, widths: tuple[int, ...]) -> Any:
-    """Return the fitted model that a wrapper hands its features to, or None."""
+def inner_model(wrapper: Any, widths: tuple[int | None, ...]) -> Any:
+    """Return the fitted model that a wrapper hands its features to, or None; `widths` are how many it may take."""
     for attribute in ("best_estimator_", "estimator_", "regressor_"):
         inner = getattr(wrapper, attribute, None)
-        # Ensembles have an unfitted template as `estimator_`: its width is unknown.
-        if inner is not None and _width(inner) in widths:
+        if inner is not None and _is_fitted(inner) and _width(inner) in widths:
             return inner
     return None
 
 
+def _is_fitted(model: Any) -> bool:
+    """Tell a model from the template that ensembles have as `estimator_`."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
 def _is_model(step: Any) -> bool:
     """Tell a last step that is to be traced from one that only transforms."""
-    if isinstance(step, Pipeline) or not hasattr(step, "transform"):
-        return True
-    return hasattr(step, "predict") or hasattr(step, "best_estimator_")
+    return not hasattr(step, "transform") or hasattr(step, "predict") or hasattr(step, "best_estimator_")
 
 
 def _declares_weights(model: Any) -> bool:

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import make_classification, make_regression
 from sklearn.decomposition import PCA
@@ -29,6 +30,7 @@ from sklearn.feature_selection import (
     SequentialFeatureSelector,
     VarianceThreshold,
     f_classif,
+    f_regression,
 )
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import (
@@ -61,7 +63,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, OneClassSVM
 from sklearn.tree import DecisionTreeRegressor
 
 from skstab.model_selection._selected import (
@@ -497,6 +499,18 @@ def named_twice(_, names):
     return [*names, *names]
 
 
+class NamesItsOutputAlone(TransformerMixin, BaseEstimator):
+    def fit(self, X, _y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        return X[:, ::-1]
+
+    def get_feature_names_out(self):
+        return ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("step", "name"),
     [
@@ -506,9 +520,7 @@ def named_twice(_, names):
         (FunctionTransformer(lambda X: X[:, ::-1]), "FunctionTransformer"),
         (FunctionTransformer(twice, feature_names_out=named_twice), "FunctionTransformer"),
         (SimpleImputer(add_indicator=True), "SimpleImputer"),
-        (FeatureUnion([("a", StandardScaler()), ("b", StandardScaler())]), "FeatureUnion"),
-        (ColumnTransformer([("a", StandardScaler(), [0]), ("b", PCA(1), [1])]), "ColumnTransformer"),
-        (ColumnTransformer([("a", FunctionTransformer(np.sign), [0])]), "ColumnTransformer"),
+        (NamesItsOutputAlone(), "NamesItsOutputAlone"),
     ],
     ids=lambda s: str(s)[:30],
 )
@@ -521,12 +533,74 @@ def test_other_steps_are_named_in_the_error(step, name, regression):
         selection_of(pipe, X, y)
 
 
-def test_new_features_are_not_taken_for_columns_of_the_same_name(regression):
+@pytest.mark.parametrize(
+    ("step", "name"),
+    [
+        (PCA(1), "odd"),
+        (FeatureUnion([("r", PCA(1))]), "odd__r"),
+        (ColumnTransformer([("a", StandardScaler(), ["pca0"]), ("r", PCA(1), ["pca1"])]), "odd__r"),
+        (ColumnTransformer([("s", SelectKBest(f_regression, k=1), [0]), ("r", PCA(1), [1])]), "odd__r"),
+        (Pipeline([("s", SelectKBest(f_regression, k=1)), ("r", PCA(1))]), "odd__r"),
+        (Pipeline([("s", SelectKBest(f_regression, k=1)), ("r", KMeans(1, random_state=0))]), "odd__r"),
+        (Pipeline([("u", FeatureUnion([("r", make_pipeline(PCA(1)))]))]), "odd__u__r__pca"),
+    ],
+    ids=lambda s: str(s)[:40],
+)
+def test_new_features_are_not_taken_for_columns_of_the_same_name(step, name, regression):
     X, y = regression
     frame = pd.DataFrame(X[:, :2], columns=["pca0", "pca1"])
-    pipe = make_pipeline(PCA(), Lasso()).fit(frame, y)
-    with pytest.raises(ValueError, match=r"Step 'pca' \(PCA\)"):
+    pipe = Pipeline([("odd", step), ("lasso", Lasso())]).fit(frame, y)
+    with pytest.raises(ValueError, match=rf"Step '{name}' \((PCA|KMeans)\).*beforehand"):
         selection_of(pipe, frame, y)
+
+
+SIDE_BY_SIDE = {
+    "sign": (ColumnTransformer([("a", FunctionTransformer(np.sign), [3])]), [3]),
+    "mask": (ColumnTransformer([("a", StandardScaler(), np.arange(D) == 2)]), [2]),
+    "rest": (
+        ColumnTransformer(
+            [("a", "passthrough", [4, 1]), ("b", "drop", [0]), ("c", PCA(), [])], remainder=MinMaxScaler()
+        ),
+        [4, 1, *(i for i in range(D) if i not in (0, 1, 4))],
+    ),
+    "nested": (
+        ColumnTransformer([("a", ColumnTransformer([("b", MinMaxScaler(), [1])], remainder="passthrough"), [5, 2])]),
+        [2, 5],
+    ),
+    "union": (FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop")]), [*range(D), *range(D)]),
+}
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize(("step", "columns"), SIDE_BY_SIDE.values(), ids=SIDE_BY_SIDE)
+def test_parts_side_by_side(step, columns, named, regression):
+    X, y = regression
+    data = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)]) if named else X
+    pipe = Pipeline([("side", clone(step)), ("lasso", Lasso(0.5, max_iter=100_000))]).fit(data, y)
+    seen, weights = pipe[0].transform(data), pipe[-1].coef_
+    importances, coef = np.zeros(D), np.zeros(D)
+    for position, column in enumerate(columns):
+        importances[column] += np.abs(weights[position]) * seen[:, position].std()
+        coef[column] += weights[position]
+    assert np.any(weights)
+    check(selection_of(pipe, data, y), importances != 0, importances, coef)
+
+
+def test_parts_by_names(regression):
+    X, y = regression
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)])
+    parts = [("a", "passthrough", ["f3", "f1"]), ("b", MinMaxScaler(), slice("f4", "f5"))]
+    parts.append(("c", RobustScaler(), lambda _: ["f0"]))
+    pipe = make_pipeline(ColumnTransformer(parts), SelectKBest(f_regression, k=2)).fit(frame, y)
+    expected = np.array([3, 1, 4, 5, 0])[pipe[1].get_support()]
+    np.testing.assert_array_equal(support_of(pipe), mask_of(*expected))
+
+
+def test_selectors_side_by_side_may_agree(regression):
+    X, y = regression
+    union = FeatureUnion([("a", SelectKBest(f_regression, k=2)), ("b", SelectKBest(f_regression, k=3))])
+    pipe = make_pipeline(union, Lasso(0.1)).fit(X, y)
+    np.testing.assert_array_equal(selection_of(pipe, X, y).support, union.transformer_list[1][1].get_support())
 
 
 def test_a_one_to_one_mixin_is_not_believed_where_names_say_otherwise(multiclass):
@@ -1025,3 +1099,122 @@ def test_last_step_of_a_pipeline(classification):
 
 def test_selection_is_a_plain_tuple():
     assert Selection._fields == ("support", "importances", "coef", "has_selector")
+
+
+# --- Wrappers around pipelines ---------------------------------------------------------------
+
+
+class Doubled(TransformerMixin, BaseEstimator):
+    """A step that does not say how many features it takes."""
+
+    def fit(self, _X, _y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return X * 2
+
+    def get_feature_names_out(self, names=None):
+        return names
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        SelectKBest(f_regression, k=2),
+        make_pipeline(SelectKBest(f_regression, k=2), Ridge()),
+        make_pipeline(SelectFromModel(Lasso(2.0)), Ridge()),
+        RFE(Ridge(), n_features_to_select=3),
+    ],
+    ids=lambda e: str(e)[:40],
+)
+def test_members_that_begin_with_a_selector(member, regression):
+    X, y = regression
+    if not hasattr(member, "predict"):
+        member = make_pipeline(member, LinearRegression())
+    bagged = BaggingRegressor(member, 3, random_state=0).fit(X, y)
+    expected = np.logical_or.reduce([support_of(member) for member in bagged.estimators_])
+    assert 0 < expected.sum() < D
+    np.testing.assert_array_equal(selection_of(bagged, X, y).support, expected)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda e: GridSearchCV(e, {"lasso__alpha": [2.0]}),
+        TransformedTargetRegressor,
+        lambda e: BaggingRegressor(e, 1, bootstrap=False),
+    ],
+    ids=["search", "target", "bagging"],
+)
+def test_wrapped_steps_of_unknown_width(wrap, regression):
+    X, y = regression
+    pipe = make_pipeline(Doubled(), Lasso(2.0))
+    expected = selection_of(clone(pipe).fit(X, y), X, y)
+    found = selection_of(wrap(pipe).fit(X, y), X, y)
+    np.testing.assert_array_equal(found.support, expected.support)
+    np.testing.assert_allclose(found.importances, expected.importances)
+
+
+def test_a_wrapped_step_that_can_not_be_mapped_is_named(regression):
+    X, y = regression
+    search = GridSearchCV(make_pipeline(PCA(3), Lasso()), {"lasso__alpha": [1.0]}).fit(X, y)
+    with pytest.raises(ValueError, match=r"Step 'pca' \(PCA\)"):
+        selection_of(search, X, y)
+
+
+def test_a_label_that_never_varies_weighs_no_feature(classification):
+    X, y = classification
+    labels = np.column_stack([y, np.zeros_like(y)])
+    with pytest.warns(UserWarning, match="not 1 is present"):
+        constant = OneVsRestClassifier(l1_logistic()).fit(X, labels)
+    alone = l1_logistic().fit(X, y)
+    check(selection_of(constant, X, y), alone.coef_[0] != 0, np.abs(alone.coef_[0]) * X.std(axis=0))
+
+
+def test_tables_for_models_that_were_given_arrays(regression):
+    X, y = regression
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)])
+    bagged = BaggingRegressor(make_pipeline(MinMaxScaler(), Lasso(0.1)), 2, random_state=0).fit(frame, y)
+    expected = selection_of(bagged, X, y)
+    np.testing.assert_allclose(selection_of(bagged, frame, y).importances, expected.importances)
+
+
+def test_columns_that_were_dropped_need_not_be_numbers(regression):
+    class DropText(SelectorMixin, BaseEstimator):
+        def fit(self, X, _y=None):
+            self.n_features_in_ = X.shape[1]
+            self.numbers_ = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes])
+            return self
+
+        def _get_support_mask(self):
+            return self.numbers_
+
+        def transform(self, X):
+            return X.loc[:, self.numbers_]
+
+    X, y = regression
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)]).assign(text="a")
+    pipe = make_pipeline(DropText(), Lasso(1.0)).fit(frame, y)
+    coef = pipe[-1].coef_
+    np.testing.assert_allclose(selection_of(pipe, frame, y).importances, [*np.abs(coef) * X.std(axis=0), 0.0])
+
+
+@pytest.mark.parametrize(
+    ("wrap", "name"),
+    [
+        (lambda e: e, "Ridge"),
+        (lambda e: GridSearchCV(e, {}), "Ridge"),
+        (lambda e: TransformedTargetRegressor(make_pipeline(StandardScaler(), e)), "Ridge"),
+        (lambda e: make_pipeline(StandardScaler(), GridSearchCV(make_pipeline(MinMaxScaler(), e), {})), "Ridge"),
+    ],
+    ids=["model", "search", "target", "nested"],
+)
+def test_the_advice_names_the_model_to_wrap(wrap, name, regression):
+    X, y = regression
+    assert f"SelectFromModel({name}(...))" in why_no_support(wrap(Ridge()).fit(X, y))
+
+
+def test_a_linear_one_class_machine_drops_nothing(regression):
+    X, _ = regression
+    assert selection_of(OneClassSVM(kernel="linear").fit(X), X).support is None
