@@ -114,8 +114,10 @@ def _text(about: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     if len(known):
         lines += [known.to_string(float_format="{:.3f}".format, na_rep="-", index_names=False), ""]
     # Several measures often have the same reason, but for their names.
-    notes = table["note"].dropna().to_frame().apply(lambda row: _unnamed(row["note"], str(row.name)), axis=1)
-    lines += [f"{', '.join(names)}: {note}" for note, names in notes.groupby(notes, sort=False).groups.items()]
+    notes: dict[str, list[str]] = {}
+    for name, note in table["note"].dropna().items():
+        notes.setdefault(_unnamed(note, str(name)), []).append(str(name))
+    lines += [f"{', '.join(names)}: {note}" for note, names in notes.items()]
     return "\n".join(lines).rstrip()
 
 

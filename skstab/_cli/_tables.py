@@ -56,11 +56,22 @@ def read_matrix(path: str) -> pd.DataFrame:
         table = _reading(path, pd.read_parquet)
     else:
         first = _reading(path, pd.read_csv, sep=_SEPARATORS[kind], header=None, nrows=1, dtype=str)
-        # The first cell may be the name of a run.
-        header = None if all(map(_is_number, first.iloc[0, 1:] if first.shape[1] > 1 else first.iloc[0])) else 0
+        header = 0 if _names_columns(first.iloc[0].tolist()) else None
         table = _reading(path, pd.read_csv, sep=_SEPARATORS[kind], header=header)
-    names_runs = table.shape[1] and (table.columns[0] == UNNAMED or not is_numeric_dtype(table.iloc[:, 0]))
+    names_runs = table.shape[1] and (table.columns[0] in (UNNAMED, "run") or not is_numeric_dtype(table.iloc[:, 0]))
     return table.set_index(table.columns[0]) if names_runs else table
+
+
+def _names_columns(cells: list[Any]) -> bool:
+    """Tell a first row of names or of column numbers, which pandas writes where there are no names, from a run."""
+    # The first cell may be the name of a run, or stand empty above row numbers.
+    rest = cells[1:] or cells
+    return not (isinstance(cells[0], str) and all(map(_is_number, rest))) or _counts(cells) or _counts(rest)
+
+
+def _counts(cells: list[str]) -> bool:
+    """Tell 0, 1, 2, … or 1, 2, 3, …; two cells may as well be a run."""
+    return len(cells) > 2 and any(cells == [str(start + i) for i in range(len(cells))] for start in (0, 1))
 
 
 def _is_number(text: Any) -> bool:

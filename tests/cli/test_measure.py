@@ -155,3 +155,40 @@ def test_files_of_an_unknown_kind_are_refused(tmp_path, complaint):
 def test_a_folder_is_no_file(tmp_path, complaint):
     (tmp_path / "runs.csv").mkdir()
     assert "can't be read" in complaint("measure", tmp_path / "runs.csv")
+
+
+def test_weights_of_all_features_need_no_note(command, tmp_path):
+    path = tmp_path / "weights.csv"
+    path.write_text("a,b,c\n0.9,0.3,0.1\n0.8,0.4,0.2\n0.7,0.5,0.1\n")
+    status, out, err = command("measure", str(path), "--weights")
+    assert (status, err) == (0, "")
+    assert out.startswith("3 runs, 3 features")
+    assert "pearson" in out
+
+
+WEIGHTS = np.array([[0.9, 0.3, 0.1], [0.8, 0.4, 0.2], [0.7, 0.5, 0.0]])
+WAYS_TO_WRITE = {
+    "numbered columns": lambda table, path: table.to_csv(path, index=False),
+    "from one": lambda table, path: table.rename(columns=lambda i: i + 1).to_csv(path, index=False),
+    "and rows": lambda table, path: table.to_csv(path),
+    "no names": lambda table, path: table.to_csv(path, index=False, header=False),
+    "runs": lambda table, path: table.rename_axis("run").to_csv(path),
+    "named runs": lambda table, path: table.rename(lambda i: f"run {i}").to_csv(path, header=False),
+}
+
+
+@pytest.mark.parametrize("write", WAYS_TO_WRITE.values(), ids=WAYS_TO_WRITE)
+@pytest.mark.parametrize("values", [WEIGHTS, SUPPORTS], ids=["weights", "supports"])
+def test_column_and_row_numbers_are_no_runs_and_no_features(values, write, command, tmp_path):
+    path = tmp_path / "runs.csv"
+    write(pd.DataFrame(values), path)
+    status, out, err = command("measure", str(path), "--json", *(["--weights"] if values is WEIGHTS else []))
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert (found["n_runs"], found["n_features"]) == values.shape
+
+
+def test_two_numbers_may_be_a_run(command, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("0,1\n1,0\n0,1\n")
+    assert json.loads(command("measure", str(path), "--json")[1])["n_runs"] == 3
