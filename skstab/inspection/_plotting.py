@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from numbers import Integral, Real
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,6 +110,26 @@ def shorten(name: Any, width: int = 24) -> str:
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
+def shorten_all(names: Sequence[Any], width: int = 24) -> list[str]:
+    """Shorten names; those that would look the same begin where they differ."""
+    labels, alike = [shorten(name, width) for name in names], defaultdict(set)
+    for label, name in zip(labels, names, strict=True):
+        alike[label].add(" ".join(str(name).split()))
+    common = {label: commonprefix(list(texts)) for label, texts in alike.items() if len(texts) > 1}  # noqa: RUF071  of letters
+    starts = {label: _word_start(prefix) for label, prefix in common.items()}
+    for position, (label, name) in enumerate(zip(labels, names, strict=True)):
+        if label in starts:
+            rest = " ".join(str(name).split())[starts[label] :]
+            labels[position] = f"…{rest}" if len(rest) < width else f"…{rest[: width - 2]}…"
+    return labels
+
+
+def _word_start(prefix: str) -> int:
+    """Where the last word of a common beginning starts, unless that is far back."""
+    start = prefix.rfind(" ") + 1
+    return start if len(prefix) - start < 8 else len(prefix)
+
+
 def names_fit(axis: Any, n_names: int) -> bool:
     """Tell whether so many names in a row along an axis can be read."""
     return _room(axis, n_names) >= _SMALLEST_FONT * _LINE_HEIGHT
@@ -119,7 +141,7 @@ def name_ticks(axis: Any, names: Sequence[Any], *, width: int | None = None) -> 
 
     room = _room(axis, len(names))
     size = min(_points(rcParams[f"{axis.axis_name}tick.labelsize"]), room / _LINE_HEIGHT)
-    labels = [shorten(name, width or _longest_name(axis, size)) for name in names]
+    labels = shorten_all(names, width or _longest_name(axis, size))
     lying = room / _LETTER_WIDTH / max(1, *map(len, labels))
     is_upright = axis.axis_name == "x" and lying < _SMALLEST_LYING_FONT
     if axis.axis_name == "x" and not is_upright:
@@ -181,8 +203,8 @@ def add_legend(ax: Any, handles: Sequence[Any], names: Sequence[Any], **options:
     """Name artists as they are called, with all signs that matplotlib would take for its own."""
     # Labels that start with an underscore would be left out: number the artists first.
     legend = ax.legend(handles, [str(number) for number in range(len(handles))], frameon=False, **options)
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set(text=shorten(name), parse_math=False)
+    for text, label in zip(legend.get_texts(), shorten_all(names), strict=True):
+        text.set(text=label, parse_math=False)
     return legend
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from skstab.inspection._plotting import GREY, LINES, N_STYLES, add_legend_beside, figure_and_axes, log_scale_if_wide
+from skstab.inspection._plotting import (
+    GREY,
+    LINES,
+    N_STYLES,
+    add_legend_beside,
+    figure_and_axes,
+    log_scale_if_wide,
+    whole_numbers,
+)
 from skstab.inspection._sources import by_name
 
 if TYPE_CHECKING:
@@ -130,4 +138,5 @@ class StabilityProfileDisplay:
         label = "stability" if self.measure is None else f"stability ({self.measure})"
         self.ax_.set_xlabel("number of selected features")
         self.ax_.set_ylabel(label, parse_math=False)
+        whole_numbers(self.ax_.xaxis)
         log_scale_if_wide(self.ax_.xaxis, table["size"])

@@ -15,7 +15,7 @@ from skstab.inspection._plotting import (
     name_ticks,
     names_fit,
     number_label,
-    shorten,
+    shorten_all,
     whole_numbers,
 )
 from skstab.inspection._sources import by_name, fitted_runs, most_frequent, names_of
@@ -228,6 +228,6 @@ class SupportRasterDisplay:
         for end in ends[:-1]:
             self.ax_.axhline(end - 0.5, color=GREY, linewidth=0.8)
         middles = ends - np.diff(ends, prepend=0) / 2 - 0.5
-        self.ax_.set_yticks(middles, [shorten(name) for name in self.supports], parse_math=False)
+        self.ax_.set_yticks(middles, shorten_all(list(self.supports)), parse_math=False)
         self.ax_.tick_params(axis="y", length=0)
         self.ax_.set_ylabel("runs")

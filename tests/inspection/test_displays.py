@@ -20,7 +20,7 @@ from skstab.inspection import (
     StabilityProfileDisplay,
     SupportRasterDisplay,
 )
-from skstab.inspection._plotting import COLOURS, FILLS, LINES, N_STYLES, shorten
+from skstab.inspection._plotting import COLOURS, FILLS, LINES, N_STYLES, shorten, shorten_all
 
 RNG = np.random.default_rng(0)
 HOSTILE = ["$x_1$", "_private", "a_b^{c", "100 % $", "two\nlines", "x" * 300]
@@ -195,3 +195,21 @@ def lightness(colour):
 def test_neighbouring_colours_differ_in_grey():
     shades = [lightness(colour) for colour in COLOURS]
     assert np.abs(np.diff(shades)).min() > 0.05
+
+
+def test_long_names_stay_apart():
+    names = [f"Serum concentration of interleukin {i} measured at the second visit (pg/mL), log2" for i in range(12)]
+    labels = shorten_all([*names, "age", "age"], 24)
+    assert len(set(labels[:12])) == 12
+    assert all(len(label) <= 24 for label in labels)
+    assert all(f" {i} " in f" {label.strip('…')} " for i, label in enumerate(labels[:12]))
+    assert labels[12:] == ["age", "age"]
+
+
+def test_long_names_that_differ_at_an_end_keep_both():
+    assert shorten_all(["a" * 30 + "1", "a" * 30 + "2"], 11) == ["aaaaa…aaaa1", "aaaaa…aaaa2"]
+
+
+def test_names_of_one_long_word_begin_where_they_differ():
+    left, right = (f"{'x' * 40}{letter}{'y' * 40}" for letter in "ab")
+    assert shorten_all([left, right], 10) == ["…a" + "y" * 7 + "…", "…b" + "y" * 7 + "…"]
