@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from numbers import Real
+from pickle import PicklingError
 from typing import Any
 
+import joblib
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
 from skstab._checks import check_parameters, is_bool, is_estimator, is_int, is_number
+from skstab._compat import take_rows
 from skstab.model_selection._runs import random_parameters
 from skstab.model_selection._split import BootstrapSplit, WholeSampleSplit
 
@@ -57,11 +61,18 @@ def noise_scale(X: Any, scale: float) -> Any:
         raise TypeError(
             f"perturb={scale!r} adds noise to every entry, for which X must be a dense array or a pandas DataFrame"
         )
-    return scale * np.asarray(X.std(axis=0, ddof=0), dtype=np.float64)
+    # Without the missing values, to which noise adds nothing.
+    return scale * np.nan_to_num(pd.DataFrame(X).std(axis=0, ddof=0).to_numpy(np.float64))
 
 
 def check_rows(X: Any, y: Any, *, needs_classes: bool) -> None:
-    """Check that there is something to resample."""
+    """Check that there is something to resample, and something to select from."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must be a 2D array of rows and features, got one of shape {X.shape}")
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"X must have features to select: found 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
+        )
     if X.shape[0] < 2:
         raise ValueError(f"X must have at least 2 rows to resample, got n_samples={X.shape[0]}")
     if needs_classes and _is_labelled(y) and len(np.unique(np.asarray(y))) < 2:
@@ -70,7 +81,7 @@ def check_rows(X: Any, y: Any, *, needs_classes: bool) -> None:
 
 def _is_labelled(y: Any) -> bool:
     """Whether y holds classes; what is wrong with it otherwise the estimator knows best."""
-    if y is None or (np.asarray(y).dtype.kind == "f" and not np.isfinite(y).all()):
+    if y is None or pd.isna(np.asarray(y)).any() or (np.asarray(y).dtype.kind == "f" and np.isinf(y).any()):
         return False
     return type_of_target(y) in ("binary", "multiclass")
 
@@ -121,4 +132,35 @@ def check_same_splits(seen: list[bytes], marks: list[bytes]) -> None:
         raise ValueError(
             "warm_start=True adds runs to those of the first fit, but cv does not start with the same splits: give it "
             "an int random_state and at least as many splits as before, and the same data"
+        )
+
+
+def fingerprints(runs: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> dict[str, str | None]:
+    """Digests of what has to stay the same in a warm start; None where a value has none (a lambda)."""
+    # A few rows tell most other tables, and cost next to nothing.
+    data = {"X": take_rows(X, np.linspace(0, X.shape[0] - 1, 4).astype(int)), "y": y, **fit_params}
+    names = ("estimator", "scoring", "importance_getter", "scale_importances", "perturb")
+    parameters = {name: _digest(getattr(runs, name)) for name in names}
+    return {name: _digest(_as_plain(value)) for name, value in data.items()} | parameters
+
+
+def _as_plain(data: Any) -> Any:
+    """Return the values alone: the same for equal data in tables, arrays and lists."""
+    values = np.ascontiguousarray(data.toarray() if issparse(data) else data)
+    return values.tolist() if values.dtype == object else values
+
+
+def _digest(value: Any) -> str | None:
+    try:
+        return joblib.hash(value)
+    except (AttributeError, PicklingError, TypeError):  # what can't be pickled
+        return None
+
+
+def check_same_prints(seen: dict[str, str | None], now: dict[str, str | None]) -> None:
+    other = [name for name in {**seen, **now} if seen.get(name) != now.get(name)]
+    if other:
+        raise ValueError(
+            "warm_start=True adds runs to those of the first fit, but these are not the same as then: "
+            f"{', '.join(other)}; set warm_start=False to start anew"
         )

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skstab.metrics import get_measure
-
 if TYPE_CHECKING:
     from skstab.model_selection._stability_cv import StabilityCV
 
@@ -32,13 +30,18 @@ def beside_diagram(runs: StabilityCV, diagram: str) -> str:
 def _text(runs: StabilityCV) -> str:
     interval, n_runs = runs.stability_interval_, runs.supports_.shape[0]
     ends = f" (95% interval {interval.low:.2f} to {interval.high:.2f})" if np.isfinite(interval.low) else ""
-    measure = escape(get_measure(runs.measure).name)
+    measure = escape(runs._measure_name)  # of the fit, whatever the parameter is by now
     mean = runs.selection_frequencies_.sum()
-    scores = "".join(f"<br>{escape(str(name))} {np.nanmean(scores):.3f}" for name, scores in runs.scores_.items())
+    scores = "".join(f"<br>{escape(str(name))} {_mean(scores)}" for name, scores in runs.scores_.items())
     return (
         f"<div><strong>Stability {interval.estimate:.2f}</strong>{ends}, {measure} measure<br>"
         f"{n_runs} runs, {mean:.1f} of {runs.n_features_in_} features selected on average{scores}</div>"
     )
+
+
+def _mean(scores: Any) -> str:
+    known = scores[~np.isnan(scores)]
+    return f"{known.mean():.3f}" if known.size else "unknown"
 
 
 def _bars(runs: StabilityCV) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 from sklearn.pipeline import Pipeline
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
@@ -121,15 +121,23 @@ def _score(plan: Plan, estimator: Any, X: Any, y: Any, test: Any) -> tuple[dict[
     target = () if y is None else (take_rows(y, test),)
     try:
         scores = plan.scorer(estimator, take_rows(X, test), *target, **params)
+        if not isinstance(scores, dict):
+            return {plan.score_names[0]: _number(scores)}, None
+    except UnsetMetadataPassedError:  # a mistake in the call, the same in every run
+        raise
     except Exception as error:  # a score that can't be had is no reason to lose the run
         if plan.error_score == "raise":
             raise
         return {}, describe(error)
-    if not isinstance(scores, dict):
-        return {plan.score_names[0]: scores}, None
     # A multi-metric scorer returns the traceback of a metric that failed as its score.
     errors = [score.strip().splitlines()[-1] for score in scores.values() if isinstance(score, str)]
     return {name: score for name, score in scores.items() if not isinstance(score, str)}, next(iter(errors), None)
+
+
+def _number(score: Any) -> float:
+    if np.ndim(score) or not np.issubdtype(np.asarray(score).dtype, np.number):
+        raise ValueError(f"scoring must return a number, got {score!r}")
+    return float(score)
 
 
 def describe(error: Exception) -> str:
@@ -198,7 +206,7 @@ def collect(runs: Sequence[Run], n_features: int, plan: Plan, *, start: int = 0)
     done = [run for run in runs if run.fit_error is None]
     seen = dict.fromkeys(name for run in done for name in run.scores or ())
     # A callable may return scores of any names; otherwise those are known though all failed.
-    names = seen or dict.fromkeys(plan.score_names if plan.scorer is not None else ())
+    names = seen or dict.fromkeys(plan.score_names if done and plan.scorer is not None else ())
     return Collected(
         supports=smaller(_stack([run.support for run in done], n_features, bool)),
         importances=smaller(_stack([run.importances for run in done], n_features, np.float64)),

@@ -10,24 +10,22 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skstab.metrics import get_measure
 from skstab.metrics._inference import StabilityInterval
 from skstab.metrics._measure import Measure
+from skstab.model_selection._columns import parts_of
 from skstab.model_selection._stability_cv import StabilityCV, interval_of
 
 
 def find_runs(estimator: Any) -> StabilityCV | None:
-    """Find the `StabilityCV` in an estimator: itself, a step of a pipeline (the last one), what a search chose."""
+    """Find the `StabilityCV` in an estimator: itself, one of its parts (the last one), or what it wraps."""
     if isinstance(estimator, StabilityCV):
         return estimator
-    if isinstance(estimator, Pipeline):
-        found = (find_runs(step) for _, step in reversed(estimator.steps))
-        return next((runs for runs in found if runs is not None), None)
-    chosen = getattr(estimator, "best_estimator_", None)
-    return None if chosen is None else find_runs(chosen)
+    inner = [getattr(estimator, name, None) for name in ("best_estimator_", "regressor_")]
+    found = map(find_runs, [*reversed(parts_of(estimator)), *(part for part in inner if part is not None)])
+    return next((runs for runs in found if runs is not None), None)
 
 
 def _require_runs(estimator: Any) -> StabilityCV:

@@ -25,7 +25,9 @@ from skstab.metrics._measure import Measure
 from skstab.model_selection._parameters import (
     check_rows,
     check_runs,
+    check_same_prints,
     check_same_splits,
+    fingerprints,
     mark,
     noise_scale,
     splits_of,
@@ -114,7 +116,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         "raise" raises instead.
     warm_start : bool, default=False
         Whether a further call to `fit` with more splits adds only the new runs. The data, the estimator and the first
-        splits must be the same: give `cv` an int `random_state`.
+        splits must be the same, and a call with others is refused where that shows (of `X`, some rows are compared):
+        give `cv` an int `random_state`.
     target_width : float, default=None
         Stop as soon as the 95% jackknife interval of `measure` is this narrow, looking every 10 runs; `cv` then gives
         the most runs there may be. `n_splits_` tells how many were made. None makes them all.
@@ -125,7 +128,7 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
     random_state : int, RandomState instance or None, default=None
         Seed of the default `cv`, of the noise, and of whatever has a parameter `random_state=None` inside the
         estimator (a splitter or a score function in there keeps its own randomness). An int gives the same result for
-        any `n_jobs` and backend.
+        any `n_jobs` and backend; only liblinear is not reproducible in several threads of one process.
     verbose : int, default=0
         Progress messages of joblib.
 
@@ -268,8 +271,13 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         validate_data(self, X, skip_check_array=True, reset=not going_on)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
         routed = routed_from_fit(self, params)
-        if not going_on:
-            self._entropy = draw_entropy(self.random_state)
+        prints = fingerprints(self, X, y, routed.estimator.fit)
+        if going_on:
+            check_same_prints(self._prints, prints)
+        else:
+            self._entropy, self._prints = draw_entropy(self.random_state), prints
+            if hasattr(self, "supports_"):
+                del self.supports_  # until this fit has its own, there are none
         plan = self._plan(X, routed)
         if not going_on:
             # Before the runs: what is wrong with the data or the estimator then shows at once.
@@ -310,6 +318,7 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         if runs:
             report(runs, total.supports.shape[0], self.error_score)
             self._keep(total, start + len(runs))
+        self._measure_name = measure.name
         self.stability_interval_ = interval_of(self, measure)
         self.stability_ = self.stability_interval_.estimate
 
@@ -655,9 +664,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)
         tags.target_tags = deepcopy(inner.target_tags)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.pairwise = inner.input_tags.pairwise
+        tags.input_tags = deepcopy(inner.input_tags)
+        tags.input_tags.sparse &= self.perturb in (None, "seed")  # noise would fill a sparse matrix
         return tags
 
 

@@ -97,3 +97,16 @@ def test_the_text_display_stays_text(runs):
     with config_context(display="text"):
         assert not hasattr(fitted, "_repr_html_")
         assert list(fitted._repr_mimebundle_()) == ["text/plain"]
+
+
+@pytest.mark.filterwarnings("ignore:scoring failed")
+def test_scores_that_nobody_knows(runs):
+    runs, X, y = runs
+    fitted = runs.set_params(scoring=lambda *_: None).fit(X, y)
+    assert "score unknown" in Elements(fitted._repr_html_()).text
+
+
+def test_the_measure_is_the_one_that_was_computed(runs):
+    runs, X, y = runs
+    fitted = runs.fit(X, y).set_params(measure="jaccard")
+    assert "nogueira measure" in Elements(fitted._repr_html_()).text

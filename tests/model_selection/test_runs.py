@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import FitFailedWarning
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SequentialFeatureSelector, VarianceThreshold
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
@@ -21,6 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit, StabilityCV, WholeSampleSplit
+from skstab.model_selection._parameters import noise_scale
 
 N, D = 60, 12
 FEW = BootstrapSplit(6, random_state=0)
@@ -240,6 +241,16 @@ def test_noise_spares_constant_features_and_refuses_sparse_data():
         StabilityCV(SelectKBest(k=2), cv=FEW, perturb=0.1).fit(csr_array(X), y)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame], ids=["array", "frame"])
+def test_noise_of_features_with_missing_values(kind):
+    X, _ = make_data()
+    X = X.copy()
+    X[::7, 2], X[:, 3] = np.nan, np.nan
+    scale = noise_scale(kind(X), 0.5)
+    np.testing.assert_allclose(scale[[0, 2]], [0.5 * X[:, 0].std(), 0.5 * np.nanstd(X[:, 2])])
+    assert scale[3] == 0.0
+
+
 def test_noise_makes_a_deterministic_selector_unstable():
     X, y = make_data()
     same = StabilityCV(SelectKBest(k=3), cv=WholeSampleSplit(n_splits=5)).fit(X, y)
@@ -398,6 +409,48 @@ def test_warm_start_refuses_other_splits_or_features():
     assert_same(runs, before)
 
 
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (lambda runs, X, y: runs.set_params(estimator__C=0.1).fit(X, y), "estimator"),
+        (lambda runs, X, y: runs.set_params(scoring="f1").fit(X, y), "scoring"),
+        (lambda runs, X, y: runs.set_params(perturb=0.1).fit(X, y), "perturb"),
+        (lambda runs, X, y: runs.set_params(importance_getter="coef_").fit(X, y), "importance_getter"),
+        (lambda runs, X, y: runs.fit(X[::-1], y), "X"),
+        (lambda runs, X, y: runs.fit(X, 1 - y), "y"),
+        (lambda runs, X, y: runs.fit(X, y, sample_weight=np.ones(N)), "sample_weight"),
+        (lambda runs, X, y: runs.set_params(estimator__C=0.1).fit(X + 1, y), "X, estimator"),
+    ],
+    ids=["parameter", "scoring", "perturb", "getter", "rows", "target", "weights", "two"],
+)
+def test_warm_start_refuses_runs_of_something_else(change, names):
+    X, y = make_data()
+    runs = StabilityCV(l1_logistic(), cv=FEW, warm_start=True).fit(X, y)
+    before = dense(runs.supports_)
+    with pytest.raises(ValueError, match=rf"not the same as then: {names};"):
+        change(runs.set_params(cv=BootstrapSplit(9, random_state=0)), X, y)
+    np.testing.assert_array_equal(dense(runs.supports_), before)
+
+
+def test_warm_start_takes_equal_data_in_another_form_and_what_can_not_be_compared():
+    X, y = make_data()
+    first = StabilityCV(l1_logistic(), cv=FEW, warm_start=True, scoring=lambda *_: 0.5).fit(X, y)
+    runs = clone(first).set_params(estimator=l1_logistic()).fit(X.tolist(), y.tolist())
+    more = runs.set_params(cv=BootstrapSplit(9, random_state=0), estimator=l1_logistic()).fit(np.asfortranarray(X), y)
+    assert more.supports_.shape[0] == 9
+    whole = StabilityCV(l1_logistic(), cv=BootstrapSplit(9, random_state=0)).fit(X, y)
+    np.testing.assert_array_equal(dense(more.supports_), dense(whole.supports_))
+
+
+def test_a_fit_that_fails_leaves_no_runs_of_the_one_before():
+    X, y = make_data()
+    runs = StabilityCV(l1_logistic(), cv=FEW).fit(X, y)
+    with pytest.raises(ValueError, match="n_splits=1"):
+        runs.set_params(cv=1).fit(X[:, :4], y)
+    with pytest.raises(NotFittedError):
+        runs.summary()
+
+
 def test_stops_when_the_interval_is_narrow_enough():
     X, y = make_data()
     fits = {n: StabilityCV(SelectKBest(k=3), cv=BootstrapSplit(n, random_state=0)).fit(X, y) for n in (10, 20, 30)}
@@ -507,6 +560,26 @@ def test_a_score_that_fails_does_not_take_others_with_it():
     np.testing.assert_array_equal(runs.scores_["mine"], [3.0, -1.0, -1.0, -1.0, -1.0])
     plain = StabilityCV(l1_logistic(), cv=KFold(5), scoring="accuracy").fit(X, y)
     np.testing.assert_array_equal(runs.scores_["accuracy"], plain.scores_["accuracy"])
+
+
+@pytest.mark.parametrize("score", [None, "good", np.ones(2)], ids=["None", "text", "array"])
+def test_scores_that_are_no_numbers(score):
+    X, y = make_data()
+    runs = StabilityCV(l1_logistic(), cv=FEW, scoring=lambda *_: score)
+    with pytest.warns(UserWarning, match=r"scoring failed in 6 of 6 runs.*scoring must return a number, got"):
+        assert np.isnan(runs.fit(X, y).scores_["score"]).all()
+    with pytest.raises(ValueError, match="scoring must return a number"):
+        runs.set_params(error_score="raise").fit(X, y)
+
+
+def test_failed_batches_add_no_names_of_scores():
+    X, y = make_data()
+    folds = list(KFold(5).split(X))
+    estimator = make_pipeline(Needs([0]), l1_logistic())
+    runs = StabilityCV(estimator, cv=folds[1:], scoring=lambda *_: {"a": 0.5}, warm_start=True).fit(X, y)
+    with pytest.warns(FitFailedWarning, match="1 of 1 runs failed"):
+        runs.set_params(cv=[*folds[1:], folds[0]]).fit(X, y)
+    assert list(runs.scores_) == ["a"]
 
 
 def always_fails(_estimator, _X, _y):

@@ -9,12 +9,13 @@ import pytest
 from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import SelectFromModel, SelectKBest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -23,7 +24,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_validate,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab.metrics import get_measure, stability_interval, stability_score
@@ -135,6 +136,26 @@ def test_the_last_of_two_counts():
     first, last = (step.stability_ for _, step in pipeline.steps)
     assert first != last
     assert make_stability_scorer()(pipeline) == last
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda runs: ColumnTransformer([("all", runs, list(range(X.shape[1])))]),
+        lambda runs: make_pipeline(FeatureUnion([("runs", runs)]), lasso()),
+        lambda runs: GridSearchCV(make_pipeline(StandardScaler(with_std=False, with_mean=False), runs), {}, cv=2),
+    ],
+    ids=["columns", "union", "search"],
+)
+def test_finds_the_runs_wherever_they_are(wrap):
+    assert make_stability_scorer()(wrap(runs_of()).fit(X, y)) == runs_of().fit(X, y).stability_
+
+
+def test_finds_the_runs_behind_a_transformed_target():
+    target = np.linspace(1, 2, len(y))
+    runs = StabilityCV(Lasso(0.01), cv=FEW)
+    wrapped = TransformedTargetRegressor(runs, func=np.log, inverse_func=np.exp).fit(X, target)
+    assert make_stability_scorer()(wrapped) == clone(runs).fit(X, np.log(target)).stability_
 
 
 @pytest.mark.parametrize("scorer", [make_stability_scorer(), stability_scoring()], ids=["scorer", "scoring"])

@@ -257,6 +257,8 @@ def test_weights_that_nobody_asked_for(numbered, weights, routing):
     asking = Telltale().set_fit_request(sample_weight=True)
     with pytest.raises(UnsetMetadataPassedError, match=r"Telltale\.score"):
         StabilityCV(asking, cv=CV).fit(X, y, sample_weight=weights)
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        StabilityCV(asking, cv=CV, scoring=["accuracy", "f1"]).fit(X, y, sample_weight=weights)
     with pytest.raises(TypeError, match="sample_weights"):
         telltale().fit(X, y, sample_weights=weights)
 

@@ -13,6 +13,7 @@ from sklearn.datasets import make_classification, make_regression
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel, SelectKBest, SequentialFeatureSelector, f_regression
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -548,6 +549,19 @@ def test_data_that_do_not_fit_together():
         StabilityCV(l1_logistic(), cv=FEW).fit(X, y, sample_weight=np.ones(N - 1))
     with pytest.raises(ValueError, match="2D array"):
         StabilityCV(l1_logistic(), cv=FEW).fit(X[:, 0], y)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array], ids=["array", "frame", "sparse"])
+def test_no_features(kind, fits):
+    with pytest.raises(ValueError, match=r"X must have features .* 0 feature\(s\) \(shape=\(60, 0\)\)"):
+        StabilityCV(CountedLasso()).fit(kind(np.empty((N, 0))), np.arange(N))
+    assert not fits
+
+
+def test_text_is_no_table():
+    words = make_pipeline(CountVectorizer(), SelectKBest(k=1))
+    with pytest.raises(ValueError, match=r"X must be a 2D array .* \(4,\)"):
+        StabilityCV(words, cv=2).fit(["a b", "b c", "c d", "a d"], [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("measure", ["nogueira", "pearson"])
