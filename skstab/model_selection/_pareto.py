@@ -144,8 +144,8 @@ class ParetoRefit:
     Among equals the candidate with fewer features wins (where the search has the metric `n_features`), then the first.
     Candidates with a missing value, or that select nothing, are ignored. One that keeps every feature in every run is
     as trivially stable, but the table of a search does not tell how many there are: leave it out of the grid. Standard
-    errors are those between the splits
-    of a nested search, and those within the only split, `<score>_se`, of a one-level search.
+    errors are those between the splits of a nested search, and those within the only split, `<score>_se`, of a
+    one-level search.
 
     Examples
     --------
