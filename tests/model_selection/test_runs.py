@@ -442,6 +442,13 @@ def test_warm_start_takes_equal_data_in_another_form_and_what_can_not_be_compare
     np.testing.assert_array_equal(dense(more.supports_), dense(whole.supports_))
 
 
+def test_warm_start_can_not_return_models_that_were_not_kept():
+    X, y = make_data()
+    runs = StabilityCV(l1_logistic(), cv=FEW, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="return_estimators=True in a warm start"):
+        runs.set_params(return_estimators=True, cv=BootstrapSplit(9, random_state=0)).fit(X, y)
+
+
 def test_a_fit_that_fails_leaves_no_runs_of_the_one_before():
     X, y = make_data()
     runs = StabilityCV(l1_logistic(), cv=FEW).fit(X, y)
@@ -560,6 +567,8 @@ def test_a_score_that_fails_does_not_take_others_with_it():
     np.testing.assert_array_equal(runs.scores_["mine"], [3.0, -1.0, -1.0, -1.0, -1.0])
     plain = StabilityCV(l1_logistic(), cv=KFold(5), scoring="accuracy").fit(X, y)
     np.testing.assert_array_equal(runs.scores_["accuracy"], plain.scores_["accuracy"])
+    with pytest.raises(ArithmeticError, match="no row 0"):
+        StabilityCV(l1_logistic(), cv=KFold(5), scoring=scoring, error_score="raise").fit(X, y)
 
 
 @pytest.mark.parametrize("score", [None, "good", np.ones(2)], ids=["None", "text", "array"])

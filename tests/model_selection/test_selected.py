@@ -1,3 +1,5 @@
+import warnings
+from inspect import signature
 from operator import attrgetter
 
 import numpy as np
@@ -36,6 +38,7 @@ from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import (
     ElasticNet,
     ElasticNetCV,
+    GammaRegressor,
     Lasso,
     LassoCV,
     LassoLars,
@@ -43,9 +46,11 @@ from sklearn.linear_model import (
     LogisticRegression,
     MultiTaskLasso,
     OrthogonalMatchingPursuit,
+    PoissonRegressor,
     Ridge,
     RidgeClassifier,
     SGDClassifier,
+    TweedieRegressor,
 )
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
@@ -63,10 +68,11 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.svm import SVC, LinearSVC, OneClassSVM
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 from skstab.model_selection._selected import (
+    _DENSE,
     Selection,
     last_step_of,
     selection_of,
@@ -1215,6 +1221,24 @@ def test_the_advice_names_the_model_to_wrap(wrap, name, regression):
     assert f"SelectFromModel({name}(...))" in why_no_support(wrap(Ridge()).fit(X, y))
 
 
-def test_a_linear_one_class_machine_drops_nothing(regression):
-    X, _ = regression
-    assert selection_of(OneClassSVM(kernel="linear").fit(X), X).support is None
+@pytest.mark.parametrize("model", _DENSE, ids=lambda model: model.__name__)
+def test_a_constant_feature_is_not_dropped_by_a_model_that_drops_nothing(model, regression):
+    X, y = regression
+    X = X.copy()
+    X[:, 2] = 0.0
+    target = np.abs(y) + 1 if issubclass(model, GammaRegressor | PoissonRegressor | TweedieRegressor) else y
+    target = (y > 0).astype(int) if hasattr(model, "classes_") or issubclass(model, ClassifierMixin) else target
+    options = {"kernel": "linear"} if "kernel" in signature(model).parameters else {}
+    options |= {"n_components": 1} if "n_components" in signature(model).parameters else {}
+    with warnings.catch_warnings(action="ignore"):  # models on data that do not suit them
+        fitted = model(**options).fit(X, target)
+    assert np.any(fitted.coef_)
+    assert selection_of(fitted, X, target).support is None
+
+
+def test_a_search_for_the_penalty_that_chose_one_that_drops_nothing(regression):
+    X, y = regression
+    model = ElasticNet(0.5, l1_ratio=0.5).fit(X, y)
+    assert selection_of(model, X, y).support is not None
+    model.l1_ratio_ = 0.0
+    assert selection_of(model, X, y).support is None

@@ -591,6 +591,13 @@ def test_dense_model_and_a_subset_measure(wrap, measure, fits):
         runs.stability(measure)
 
 
+def test_a_model_that_drops_nothing_keeps_the_features_it_weighs():
+    X, y = make_data("numbers")
+    X[:, 2] = 1.0
+    runs = StabilityCV(Ridge(), cv=FEW, measure="pearson").fit(X, y)
+    np.testing.assert_array_equal(runs.get_support(), np.arange(D) != 2)
+
+
 def test_forest_and_a_subset_measure():
     X, y = make_data()
     with pytest.raises(ValueError, match=r"SelectFromModel\(RandomForestClassifier\(...\)\)"):
