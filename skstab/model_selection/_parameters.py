@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 from numbers import Real
 from pickle import PicklingError
@@ -141,19 +142,19 @@ def fingerprints(runs: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> dict[
     data = {"X": take_rows(X, np.linspace(0, X.shape[0] - 1, 4).astype(int)), "y": y, **fit_params}
     names = ("estimator", "scoring", "importance_getter", "scale_importances", "perturb")
     parameters = {name: _digest(getattr(runs, name)) for name in names}
-    return {name: _digest(_as_plain(value)) for name, value in data.items()} | parameters
+    return {name: _digest(value, _as_plain) for name, value in data.items()} | parameters
 
 
 def _as_plain(data: Any) -> Any:
-    """Return the values alone: the same for equal data in tables, arrays and lists."""
+    """Return the values alone: the same for equal data of one type in tables, arrays and lists."""
     values = np.ascontiguousarray(data.toarray() if issparse(data) else data)
-    return values.tolist() if values.dtype == object else values
+    return pd.util.hash_array(values.astype(object).ravel()) if values.dtype.kind in "OSU" else values
 
 
-def _digest(value: Any) -> str | None:
+def _digest(value: Any, form: Callable[[Any], Any] = lambda value: value) -> str | None:
     try:
-        return joblib.hash(value)
-    except (AttributeError, PicklingError, TypeError):  # what can't be pickled
+        return joblib.hash(form(value))
+    except (AttributeError, PicklingError, TypeError, ValueError):  # what can't be pickled, or is several tables
         return None
 
 

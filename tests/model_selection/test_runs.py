@@ -442,6 +442,26 @@ def test_warm_start_takes_equal_data_in_another_form_and_what_can_not_be_compare
     np.testing.assert_array_equal(dense(more.supports_), dense(whole.supports_))
 
 
+def test_labels_of_text_are_the_same_in_any_form():
+    X, y = make_data()
+    words = np.array(["no", "yes"])[y]
+    runs = StabilityCV(l1_logistic(), cv=FEW, warm_start=True).fit(X, words)
+    runs.set_params(cv=BootstrapSplit(9, random_state=0)).fit(X, pd.Series(words, dtype=object))
+    with pytest.raises(ValueError, match="not the same as then: y;"):
+        runs.fit(X, words[::-1])
+
+
+def test_fit_parameters_need_not_be_tables():
+    class Validated(Lasso):
+        def fit(self, X, y, eval_set=None):
+            assert [part.shape for part in eval_set[0]] == [(20, D), (20,)]
+            return super().fit(X, y)
+
+    X, y = make_data()
+    runs = StabilityCV(Validated(0.01), cv=FEW).fit(X, y, eval_set=[(X[:20], y[:20])])
+    assert runs.n_failed_ == 0
+
+
 def test_warm_start_can_not_return_models_that_were_not_kept():
     X, y = make_data()
     runs = StabilityCV(l1_logistic(), cv=FEW, warm_start=True).fit(X, y)
