@@ -288,11 +288,12 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         check_same_splits(seen, marks)
         if not going_on:
             self._check_scorer(plan, X, y, splits[0][1])
-        self._run_until_narrow(plan, X, y, splits, len(seen), measure)
-        self._marks = marks[: self.n_splits_]
+        self._run_until_narrow(plan, X, y, splits, marks, len(seen), measure)
         return self
 
-    def _run_until_narrow(self, plan: Plan, X: Any, y: Any, splits: list[Any], start: int, measure: Measure) -> None:
+    def _run_until_narrow(
+        self, plan: Plan, X: Any, y: Any, splits: list[Any], marks: list[bytes], start: int, measure: Measure
+    ) -> None:
         """Run the splits from `start` on: all of them, or in batches until the interval is narrow enough."""
         progress = FitProgress(self, len(splits) - start, X, y)
         # Each run has a seed of its own, drawn here, so that neither the worker nor the number of runs matters.
@@ -317,7 +318,7 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         progress.end()
         if runs:
             report(runs, total.supports.shape[0], self.error_score)
-            self._keep(total, start + len(runs))
+            self._keep(total, marks[: start + len(runs)])
         self._measure_name = measure.name
         self.stability_interval_ = interval_of(self, measure)
         self.stability_ = self.stability_interval_.estimate
@@ -394,8 +395,8 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         except Exception:  # noqa: BLE001  one row may be too few for a score in any way; the runs will tell
             return
 
-    def _keep(self, runs: Collected, n_splits: int) -> None:
-        self.n_splits_ = n_splits
+    def _keep(self, runs: Collected, marks: list[bytes]) -> None:
+        self._marks, self.n_splits_ = marks, len(marks)
         self.importances_ = runs.importances
         self.supports_ = runs.supports
         self.scores_ = runs.scores

@@ -462,6 +462,14 @@ def test_fit_parameters_need_not_be_tables():
     assert runs.n_failed_ == 0
 
 
+def test_warm_start_after_a_measure_that_failed_repeats_no_run():
+    X, y = make_data()
+    runs = StabilityCV(l1_logistic(), cv=FEW, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="nogueira"):
+        runs.set_params(measure="kuncheva", cv=BootstrapSplit(9, random_state=0)).fit(X, y)
+    assert runs.set_params(measure="nogueira").fit(X, y).supports_.shape[0] == runs.n_splits_ == 9
+
+
 def test_warm_start_can_not_return_models_that_were_not_kept():
     X, y = make_data()
     runs = StabilityCV(l1_logistic(), cv=FEW, warm_start=True).fit(X, y)
