@@ -1,7 +1,7 @@
 """Stability of feature selection for scikit-learn.
 
-skstab tells how stable a feature selector is, with honest uncertainty, and lets one trade a little accuracy for a lot
-of stability inside the tools of scikit-learn.
+skstab measures how stable a feature selector is, with intervals and tests, and lets you exchange a little accuracy for
+much stability inside the tools of scikit-learn.
 """
 
 from importlib import import_module
@@ -9,30 +9,42 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "feature_selection", "inspection", "metrics", "model_selection")
-# The main names, and where they live; imported on first use, so that `import skstab` costs nothing.
+_SUBPACKAGES = ("datasets", "feature_selection", "inspection", "metrics", "model_selection", "runs")
+# The main names and their modules; imported on first use, so that `import skstab` costs nothing.
 _NAMES = {
     "BootstrapSplit": "model_selection",
+    "CalibrationDisplay": "inspection",
+    "CoSelectionDisplay": "inspection",
     "ComplementaryPairsSplit": "model_selection",
+    "DisjointBlocksSplit": "model_selection",
     "FeatureStabilityMapDisplay": "inspection",
     "HybridRFE": "feature_selection",
     "ParetoFrontDisplay": "inspection",
     "ParetoRefit": "model_selection",
+    "ReplicationDisplay": "inspection",
+    "Runs": "runs",
     "SelectionFrequencyDisplay": "inspection",
     "StabilityCV": "model_selection",
     "StabilityComparisonDisplay": "inspection",
     "StabilityPathDisplay": "inspection",
     "StabilityProfileDisplay": "inspection",
+    "StabilitySearchCV": "model_selection",
     "StabilitySelection": "feature_selection",
     "SupportRasterDisplay": "inspection",
     "WholeSampleSplit": "model_selection",
+    "assess_selector": "model_selection",
+    "co_selection": "inspection",
     "collect_supports": "model_selection",
     "compare_selectors": "model_selection",
     "compare_stability": "metrics",
+    "feature_clusters": "inspection",
+    "feature_report": "inspection",
     "get_measure": "metrics",
     "make_stability_scorer": "model_selection",
     "measure_table": "metrics",
     "pareto_front": "model_selection",
+    "replication_stability": "metrics",
+    "search_table": "model_selection",
     "stability_interval": "metrics",
     "stability_profile": "model_selection",
     "stability_score": "metrics",

@@ -6,29 +6,31 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from skstab._cli._arguments import parse
 from skstab._cli._terminal import UserError, complain
 
-ERROR, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")  # a name that a terminal can't show is no reason to fail
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name that a terminal cannot show must not be an error
     try:
         options = parse(argv)
-        import_module(f"skstab._cli._{options.command}").run(options)
+        import_module(f"skstab._cli._{options.command}_command").run(options)
         sys.stdout.flush()
     except UserError as error:
         complain(f"error: {error}")
-        return ERROR
+        return error.status
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has enough; Python would complain once more when it closes the stream.
+        # The reader of the output has closed it; Python would raise again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     return 0

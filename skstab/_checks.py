@@ -3,13 +3,93 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, isfinite
 from numbers import Integral, Real
-from typing import Any
+from sys import float_info
+from typing import Any, TypeGuard
 
-import numpy as np
+__all__ = [
+    "check_int",
+    "check_level",
+    "check_number",
+    "check_parameters",
+    "is_bool",
+    "is_estimator",
+    "is_int",
+    "is_n_jobs",
+    "is_number",
+    "is_real",
+    "is_verbosity",
+]
 
-__all__ = ["check_parameters", "is_bool", "is_estimator", "is_int", "is_number"]
+# -- is it one ---------------------------------------------------------------------------------------------------------
+
+
+def is_bool(value: Any) -> bool:
+    """Whether a value is a bool, of Python or NumPy."""
+    import numpy as np  # here, since the command line parses its arguments without it
+
+    return isinstance(value, bool | np.bool_)
+
+
+def is_estimator(value: Any) -> bool:
+    """Whether a value is an estimator, and not a class of estimators."""
+    return hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type)
+
+
+def is_int(value: Any, least: float = -inf, most: float = inf) -> TypeGuard[int]:
+    """Whether a value is an int within limits, and not a bool."""
+    return isinstance(value, Integral) and not is_bool(value) and least <= int(value) <= most
+
+
+def is_real(value: Any) -> TypeGuard[float]:
+    """Whether a value is a number, NaN and infinite ones included, and not a bool."""
+    return isinstance(value, Real) and not is_bool(value)
+
+
+def is_number(
+    value: Any, *, above: float = -inf, below: float = inf, least: float = -inf, most: float = inf
+) -> TypeGuard[float]:
+    """Whether a value is a number within limits that is finite as a float, and not a bool."""
+    return is_real(value) and _is_finite(value) and above < value < below and least <= value <= most
+
+
+def _is_finite(value: Any) -> bool:
+    # An int may be larger than any float.
+    return abs(int(value)) <= float_info.max if isinstance(value, Integral) else isfinite(value)
+
+
+def is_n_jobs(value: Any) -> bool:
+    """Whether a value is None, a number of jobs, or minus a number of cores not to use."""
+    return value is None or (is_int(value, -(2**31), 2**31 - 1) and value != 0)
+
+
+def is_verbosity(value: Any) -> bool:
+    """Whether a value says how much joblib is to print."""
+    return is_bool(value) or is_int(value, 0, 2**31 - 1)
+
+
+# -- if not, an error --------------------------------------------------------------------------------------------------
+
+
+def check_int(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """Check an int from `least` on, or to `most`."""
+    if not is_int(value, least, inf if most is None else most):
+        ends = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be an int {ends}, got {value!r}")
+    return int(value)
+
+
+def check_number(value: Any, name: str, what: str = "a finite number", **limits: float) -> float:
+    """Check a finite number; `what` describes the limits, which are those of `is_number`."""
+    if not is_number(value, **limits):
+        raise ValueError(f"{name} must be {what}, got {value!r}")
+    return value
+
+
+def check_level(value: Any, name: str = "confidence_level") -> float:
+    """Check a probability strictly between 0 and 1."""
+    return float(check_number(value, name, "between 0 and 1", above=0, below=1))
 
 
 def check_parameters(estimator: Any, expected: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> None:
@@ -18,31 +98,11 @@ def check_parameters(estimator: Any, expected: Mapping[str, tuple[str, Callable[
     Parameters
     ----------
     estimator : object
-        What has the parameters as attributes.
+        The object that has the parameters as attributes.
     expected : mapping of str to (str, callable)
-        For each parameter what it must be, for the message, and whether a value is that.
+        For each parameter a description of what it must be, for the message, and a function that checks a value.
     """
     for name, (what, holds) in expected.items():
         value = getattr(estimator, name)
         if not holds(value):
             raise ValueError(f"{name} must be {what}, got {value!r}")
-
-
-def is_bool(value: Any) -> bool:
-    """Tell whether a value is a bool."""
-    return isinstance(value, bool | np.bool_)
-
-
-def is_estimator(value: Any) -> bool:
-    """Tell whether a value is an estimator, and not a class of estimators."""
-    return hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type)
-
-
-def is_int(value: Any, least: float = -inf) -> bool:
-    """Tell whether a value is an int, but no bool, of at least some size."""
-    return isinstance(value, Integral) and not is_bool(value) and value >= least
-
-
-def is_number(value: Any, *, above: float = -inf, below: float = inf, least: float = -inf, most: float = inf) -> bool:
-    """Tell whether a value is a finite number, but no bool, within limits."""
-    return isinstance(value, Real) and not is_bool(value) and above < value < below and least <= value <= most

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.feature_selection._base import _get_feature_importances
+from sklearn.utils import _safe_indexing, metaestimators
 from sklearn.utils.validation import _check_method_params
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn 1.8 has no callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stand in for the mixin of scikit-learn 1.9."""
 
-    def with_callbacks(method: Any) -> Any:
+    def _with_callbacks(method: Any) -> Any:
         """Call the method as it is: there are no callbacks to tear down, but as many frames as in 1.9."""
 
         @wraps(method)
@@ -32,11 +34,30 @@ __all__ = [
     "CallbackSupportMixin",
     "FitProgress",
     "RunProgress",
+    "available_if",
+    "check_own_parameters",
+    "neighbour_rows",
     "params_of_rows",
+    "squared_importances",
     "take_columns",
     "take_rows",
     "with_callbacks",
 ]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def with_callbacks(method: Method) -> Method:
+    """Tear the callbacks down after a `fit`; the decorator of scikit-learn with a type."""
+    decorated: Method = _with_callbacks(method)
+    return decorated
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """Hide a method where a check does not hold; the decorator of scikit-learn with a type."""
+    decorator: Callable[[Method], Method] = metaestimators.available_if(check)
+    return decorator
 
 
 def take_rows(data: Any, rows: Any) -> Any:
@@ -58,6 +79,21 @@ def params_of_rows(X: Any, params: dict[str, Any], rows: Any) -> dict[str, Any]:
     return checked
 
 
+def check_own_parameters(estimator: Any) -> None:
+    """Let an estimator of scikit-learn check its parameters, as its `fit` does."""
+    estimator._validate_params()
+
+
+def squared_importances(model: Any, getter: Any) -> Any:
+    """Importances by which scikit-learn's recursive elimination ranks the features of a fitted model."""
+    return _get_feature_importances(model, getter, transform_func="square")
+
+
+def neighbour_rows(model: Any) -> tuple[Any, Any]:
+    """Return the rows that a classifier by nearest neighbours keeps, and the numbers of their classes."""
+    return model._fit_X, model._y
+
+
 class RunProgress:
     """Callbacks around one run; a worker gets it together with its task."""
 
@@ -67,15 +103,15 @@ class RunProgress:
 
     @contextmanager
     def around(self, estimator: Any, X: Any, y: Any) -> Iterator[None]:
-        """Tell the callbacks that a run begins and ends, and hand them on to an estimator that takes them."""
+        """Notify the callbacks that a run begins and ends, and pass them on to an estimator that takes them."""
         if self.context is None:
             yield
             return
-        handing_on = (
+        passing_on = (
             self.context.propagate_callback_context(estimator) if hasattr(estimator, "set_callbacks") else nullcontext()
         )
         try:
-            with handing_on:
+            with passing_on:
                 # Inside, where it is known which callbacks the estimator will call itself.
                 self.context.call_on_fit_task_begin(estimator=self.caller, X=X, y=y)
                 yield
@@ -101,6 +137,6 @@ class FitProgress:
         return RunProgress(self.context.subcontext(task_name="run", task_id=number), self.estimator)
 
     def end(self) -> None:
-        """Tell the callbacks that the fit is over."""
+        """Notify the callbacks that the fit is over."""
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)

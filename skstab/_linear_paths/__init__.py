@@ -1,0 +1,1 @@
+"""Paths of sparse linear models; numeric kernels that know neither runs nor selectors."""

@@ -1,0 +1,221 @@
+"""Paths of sparse linear models, from the strongest penalty to the weakest.
+
+A model minimises Σᵢ lossᵢ(fᵢ) + λ·(ρ·‖w‖₁ + (1 − ρ)/2·‖w‖²) with f = X·w + b. Each penalty starts from where the last
+one ended and is solved on the columns that the strong rule (Tibshirani et al. 2012) lets through; all others are then
+checked, so the rule costs no accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.exceptions import ConvergenceWarning
+
+from skstab._linear_paths.active_set import SQUARED, Block, Point, Rows, evaluate
+from skstab._linear_paths.fast import fastest_minimise
+from skstab._warnings import warn_user
+
+__all__ = ["Problem", "Solution", "screened_path", "strongest_penalty"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
+
+_MOST_STEPS = 100
+_AT_ONCE = 1000  # columns that are solved for together with those that are in
+# Shares of the largest gradient: what rounding errors leave of one that is zero, or of two that are equal.
+_FLOOR = 1e-13
+_TIE = 1e-10
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A sparse linear model for any penalty λ; the columns of X after the features are a penalised intercept."""
+
+    X: Any  # dense in Fortran order, or CSC
+    rows: Rows
+    n_features: int
+    l1_ratio: float
+    free_intercept: bool
+    tol: float
+    max_iter: int
+    constant: float = 0.0  # in the columns after the features
+
+    def columns(self, which: Indices) -> Floats:
+        """Some columns, one in each row."""
+        part = self.X.T[which]
+        return np.asarray(part.toarray() if issparse(part) else part)
+
+
+class Solution(NamedTuple):
+    """The model at one penalty."""
+
+    coef: Floats
+    intercept: float
+
+
+def screened_path(problem: Problem, penalties: Iterable[float]) -> Iterator[Solution]:
+    """The model at each penalty; these should not grow."""
+    path = _Path(problem)
+    known = path.strongest / problem.l1_ratio
+    for penalty in penalties:
+        if not path.move_to(penalty, known):
+            warn_user("the path did not converge at one of its values", ConvergenceWarning)
+        known = min(known, penalty)
+        yield path.solution()
+
+
+def strongest_penalty(problem: Problem) -> float:
+    """The penalty at which the first column is about to enter."""
+    return _Path(problem).strongest / problem.l1_ratio
+
+
+class _Room(NamedTuple):
+    """Room for columns, one in each row of X, and what is known of them; what is never written takes no memory."""
+
+    X: Floats
+    hessian: Floats
+    factor: Floats
+    factored: Indices
+    places: Indices
+    w: Floats
+
+    @classmethod
+    def of(cls, n_columns: int, n_rows: int) -> _Room:
+        """Room with nothing in it."""
+        square = (n_columns, n_columns)
+        return cls(
+            np.empty((n_columns, n_rows)), np.empty(square), np.empty(square), np.zeros(n_columns + 1, dtype=np.intp),
+            np.empty(n_columns, dtype=np.intp), np.empty(n_columns),
+        )  # fmt: skip
+
+    def enlarged(self, n_columns: int, n_kept: int) -> _Room:
+        """Room for more columns, with what the first ones have; the Hessian is not factorised."""
+        room = _Room.of(n_columns, self.X.shape[1])
+        room.hessian[:n_kept, :n_kept] = self.hessian[:n_kept, :n_kept]
+        for old, new in ((self.X, room.X), (self.places, room.places), (self.w, room.w)):
+            new[:n_kept] = old[:n_kept]
+        return room
+
+    def keep(self, kept: Indices) -> None:
+        """Keep some columns only, in their order."""
+        n_kept = len(kept)
+        self.hessian[:n_kept, :n_kept] = self.hessian[kept[:, None], kept]
+        for part in (self.X, self.places, self.w):
+            part[:n_kept] = part[kept]
+        self.factored[0] = 0
+
+
+class _Path:
+    """Where a path has come to. The columns that were ever active, and a free intercept before them, are kept."""
+
+    def __init__(self, problem: Problem) -> None:
+        n_rows, n_columns = problem.X.shape
+        self.problem = problem
+        self.minimise = fastest_minimise()
+        # A parabola is solved exactly in any case, so that there the limit decides only which columns are seen to.
+        self.tol = problem.tol / 10 if problem.rows.kind == SQUARED else problem.tol
+        self.room = _Room.of(64, n_rows)
+        self.f = np.zeros(n_rows)
+        self.slope = evaluate(problem.rows, self.f)[1]
+        self.curvature = np.zeros(n_rows)
+        self.middle, self.unit = np.zeros(n_columns), 1.0
+        self.is_active = np.zeros(n_columns, dtype=bool)
+        self.n_active = self.n_fixed = int(problem.free_intercept)
+        if problem.free_intercept:
+            self._enter_intercept()
+        self.gradient = self._gradient()
+        self.strongest = float(np.abs(self.gradient).max(initial=0.0))
+
+    def _enter_intercept(self) -> None:
+        weight = self.problem.rows.weight
+        # The middle of a column changes nothing but the intercept; without it the columns are less dependent. What is
+        # left of the slope at the intercept is multiplied by it in the gradient of the column as it was.
+        self.middle = np.asarray(self.problem.X.T @ weight) / weight.sum()
+        self.unit = 1.0 + float(np.abs(self.middle).max(initial=0.0))
+        self.room.X[0], self.room.places[0], self.room.w[0] = self.unit, -1, 0.0
+        self._minimise(0.0, 0.0, np.zeros(0, dtype=np.intp), _FLOOR * self.unit * float(np.abs(self.slope).sum()))
+
+    def move_to(self, penalty: float, known: float) -> bool:
+        """Go to a penalty from one where the gradient is known; False where the solver did not converge."""
+        self._forget()
+        bend, ridge = penalty * self.problem.l1_ratio, penalty * (1 - self.problem.l1_ratio)
+        limit = max(self.tol * bend, _FLOOR * self.strongest)
+        # The strong rule.
+        candidates = self._outside(self.problem.l1_ratio * (2 * penalty - known))
+        while True:
+            converged = self._minimise(bend, ridge, candidates, limit)
+            self.gradient = self._gradient()
+            gap = self._gap_to_the_first(bend)
+            limit = min(limit, gap / 2) if gap else limit
+            missed = self._outside(bend + limit)
+            if not converged or not (gap or len(missed)):
+                return converged
+            candidates = np.union1d(candidates[~self.is_active[candidates]], missed)
+
+    def _outside(self, gradient: float) -> Indices:
+        """Columns outside with at least this gradient, the largest ones if they are many."""
+        size = np.abs(self.gradient)
+        columns = ((size >= gradient) & ~self.is_active).nonzero()[0]
+        if len(columns) <= _AT_ONCE:
+            return columns
+        return columns[np.argpartition(-size[columns], _AT_ONCE)[:_AT_ONCE]]
+
+    def _gap_to_the_first(self, bend: float) -> float:
+        """How much a first feature wants in, however little that is, so that no tolerance keeps it out."""
+        n_features = self.problem.n_features
+        if self.is_active[:n_features].any():
+            return 0.0
+        gap = float(np.abs(self.gradient[:n_features]).max(initial=0.0)) - bend
+        return gap if gap > _TIE * self.strongest else 0.0
+
+    def _forget(self) -> None:
+        """Columns that have left are like those that have never been in."""
+        is_in = self.room.w[: self.n_active] != 0
+        is_in[: self.n_fixed] = True
+        kept = is_in.nonzero()[0]
+        if 1.2 * len(kept) + 8 < self.n_active:
+            self.is_active[self.room.places[: self.n_active][~is_in]] = False
+            self.room.keep(kept)
+            self.n_active = len(kept)
+
+    def solution(self) -> Solution:
+        """The model where the path is."""
+        places, w = self.room.places[self.n_fixed : self.n_active], self.room.w[self.n_fixed : self.n_active]
+        coef = np.zeros(len(self.is_active))
+        coef[places] = w
+        return Solution(coef, float(self.unit * self.room.w[: self.n_fixed].sum() - self.middle[places] @ w))
+
+    def _minimise(self, bend: float, ridge: float, candidates: Indices, limit: float) -> bool:
+        n_before, n_columns = self.n_active, self.n_active + len(candidates)
+        if n_columns == 0:
+            return True
+        block = self._block(bend, ridge, candidates)
+        point = Point(self.room.w[:n_columns], self.f, self.slope)
+        most = self.problem.max_iter if self.problem.rows.kind == SQUARED else _MOST_STEPS
+        self.n_active, converged = self.minimise(self.problem.rows, block, point, n_before, limit, most)
+        self.is_active[block.places[n_before : self.n_active]] = True
+        return bool(converged)
+
+    def _block(self, bend: float, ridge: float, candidates: Indices) -> Block:
+        """The columns that were ever active and behind them the candidates, with their penalties."""
+        n_columns = self.n_active + len(candidates)
+        if n_columns > len(self.room.w):
+            self.room = self.room.enlarged(2 * n_columns, self.n_active)
+        X, hessian, factor, factored, places, w = self.room
+        if ridge:
+            factored[0] = 0
+        X[self.n_active : n_columns] = self.problem.columns(candidates) - self.middle[candidates, None]
+        places[self.n_active : n_columns] = candidates
+        w[self.n_active : n_columns] = 0.0
+        bends, ridges = np.full(n_columns, bend), np.full(n_columns, ridge)
+        bends[: self.n_fixed] = ridges[: self.n_fixed] = 0.0
+        return Block(X[:n_columns], hessian, self.curvature, places[:n_columns], factor, factored, bends, ridges)
+
+    def _gradient(self) -> Floats:
+        gradient = np.asarray(self.problem.X.T @ self.slope)
+        return gradient - self.slope.sum() * self.middle if self.problem.free_intercept else gradient

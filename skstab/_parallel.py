@@ -1,0 +1,109 @@
+"""Calls in a pool of workers: their results as they finish, and calls made again where a worker died."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from sklearn.utils.parallel import Parallel, delayed
+
+from skstab._dask import DaskPool, active_client
+
+__all__ = ["Pool", "open_pool"]
+
+
+@contextmanager
+def open_pool(n_jobs: int | None, verbose: int = 0) -> Iterator[Pool | DaskPool]:
+    """Start the workers of several rounds of calls, by joblib unless it is set to use Dask."""
+    if (client := active_client()) is not None:
+        yield DaskPool(client)
+        return
+    settings = {"n_jobs": n_jobs, "verbose": verbose}
+    try:
+        parallel = Parallel(**settings, return_as="generator_unordered")
+    except ValueError:  # a backend that returns results only when it has them all
+        parallel = Parallel(**settings)
+    with parallel:
+        yield Pool(parallel)
+
+
+class Pool:
+    """Workers that make calls.
+
+    Parameters
+    ----------
+    parallel : joblib.Parallel
+        The workers.
+    """
+
+    def __init__(self, parallel: Parallel) -> None:
+        self._parallel = parallel
+        self._n_breaks = 0
+
+    def as_finished(
+        self,
+        function: Callable[..., Any],
+        calls: Mapping[int, tuple[Any, ...]],
+        *,
+        lost: Callable[[Exception], Any],
+    ) -> Iterator[tuple[int, Any]]:
+        """Make calls, and yield the number and the result of each as soon as it is there.
+
+        When a worker dies, the calls that have not finished are made again. From the second time on, those that were
+        under way are made one at a time, so that the one which kills its worker is found.
+
+        Parameters
+        ----------
+        function : callable
+            What is called.
+        calls : mapping of int to tuple
+            The arguments of each call, by its number.
+        lost : callable
+            Returns the result of a call that killed its worker though it was alone, from the error; or raises it.
+        """
+        missing = dict(calls)
+        while missing:
+            under_way: dict[int, None] = {}
+            try:
+                for number, result in self._results(function, missing, under_way):
+                    # joblib may deliver what was finished while a pool broke in the next round, and so twice.
+                    if missing.pop(number, None) is not None:
+                        under_way.pop(number, None)
+                        yield number, result
+            except TerminatedWorkerError:
+                self._n_breaks += 1
+                for number in under_way if self._n_breaks > 1 else ():
+                    yield number, _call_alone(function, missing.pop(number), lost)
+
+    def _results(
+        self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]
+    ) -> Generator[tuple[int, Any], None, None]:
+        results = self._parallel(_sent(function, dict(calls), under_way))
+        try:
+            yield from results
+        finally:
+            if hasattr(results, "close"):
+                with warnings.catch_warnings(action="ignore"):  # joblib counts the calls that it drops
+                    results.close()
+
+
+def _sent(function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]) -> Iterator[Any]:
+    """Note which calls were sent to the workers."""
+    for number, arguments in calls.items():
+        under_way[number] = None
+        yield delayed(_numbered)(number, function, *arguments)
+
+
+def _numbered(number: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
+    return number, function(*arguments)
+
+
+def _call_alone(function: Callable[..., Any], arguments: tuple[Any, ...], lost: Callable[[Exception], Any]) -> Any:
+    try:
+        # With one job the call would be made in this process, and would take it down.
+        return Parallel(n_jobs=2)([delayed(function)(*arguments)])[0]
+    except TerminatedWorkerError as error:
+        return lost(error)

@@ -1,0 +1,49 @@
+"""Statistics of columns and of shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import ndtri
+from sklearn.utils import check_array
+from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+
+from skstab._compat import take_columns
+from skstab._typing import FloatArray
+
+__all__ = ["column_deviations", "column_ranges", "wilson_interval"]
+
+_BATCH = 2**20  # numbers that may be copied at a time
+
+
+def wilson_interval(share: Any, n: int, level: float = 0.95) -> tuple[Any, Any]:
+    """Wilson's interval of a binomial proportion."""
+    z = ndtri((1 + level) / 2)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+
+
+def column_deviations(X: Any, columns: Any = slice(None)) -> FloatArray:
+    """Standard deviations of some columns of an array, a sparse matrix or a table."""
+    if hasattr(X, "columns"):  # of a table, of which other columns need not be numbers
+        X, columns = take_columns(X, columns), slice(None)
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):  # the usual case needs no check
+        X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
+    if not isinstance(columns, slice):
+        X = X[:, columns]
+    if issparse(X):
+        return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]))
+    mean, squares = X.mean(axis=0, dtype=float), np.zeros(X.shape[1])
+    batch = max(1, _BATCH // X.shape[1])
+    for start in range(0, X.shape[0], batch):
+        centred = X[start : start + batch] - mean
+        squares += np.einsum("ij,ij->j", centred, centred)
+    return np.asarray(np.sqrt(squares / X.shape[0]))
+
+
+def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each column of an array or a sparse matrix."""
+    return min_max_axis(X, axis=0) if issparse(X) else (X.min(axis=0), X.max(axis=0))
