@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
+from skstab._typing import FloatArray, MatrixLike, RunsLike
 from skstab.metrics._frequency import divide
-from skstab.metrics._measure import Measure, Properties
-from skstab.metrics._tables import FloatArray, Supports
+from skstab.metrics._measure import Measure, PairValues, Properties, consecutive_pairs, pseudo_values
+from skstab.metrics._similarity import check_similarity, group_indicator
+from skstab.metrics._tables import Supports
 
 
 class _Moments(NamedTuple):
-    """What φ_C needs of a table: each a number, or one number for each run left out."""
+    """The moments of a table that φ_C is computed from: each a number, or one number for each run left out."""
 
     n_runs: int
     selected: FloatArray  # Σ k_i
@@ -36,32 +38,18 @@ def _identity(n_features: int) -> _Similarity:
 
 
 def _from_groups(groups: ArrayLike, n_features: int) -> _Similarity:
-    labels = np.asarray(groups)
-    if labels.shape != (n_features,):
-        raise ValueError(f"groups must have one label for each of the {n_features} features, got shape {labels.shape}")
-    _, group = np.unique(labels, return_inverse=True)
-    members = np.bincount(group)
-    onehot = sparse.csr_array((np.ones(n_features), (np.arange(n_features), group)), shape=(n_features, members.size))
+    indicator = group_indicator(groups, n_features)
+    members = np.asarray(indicator.sum(axis=0)).ravel()
 
     def product(csr: Any) -> tuple[Any, Any]:
-        within = csr @ onehot
+        within = csr @ indicator
         return within, within
 
     return _Similarity(product, n_features, float(members @ members))
 
 
 def _from_matrix(similarity: Any, n_features: int) -> _Similarity:
-    matrix = sparse.csr_array(similarity) if sparse.issparse(similarity) else np.asarray(similarity)
-    if matrix.shape != (n_features, n_features):
-        raise ValueError(
-            f"similarity must be of shape ({n_features}, {n_features}), one row and column a feature, "
-            f"got {matrix.shape}"
-        )
-    values: Any = matrix.data if sparse.issparse(matrix) else matrix
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError("similarity must be finite and not negative: use absolute correlations")
-    if abs(matrix - matrix.T).max() > 1e-8 * values.max(initial=0.0):
-        raise ValueError("similarity must be symmetric")
+    matrix = check_similarity(similarity, n_features)
     return _Similarity(lambda csr: (csr, csr @ matrix), float(matrix.diagonal().sum()), float(matrix.sum()))
 
 
@@ -90,19 +78,33 @@ def _moments(supports: Supports, similarity: _Similarity) -> tuple[_Moments, _Mo
 
 
 def _effective(t: _Moments, similarity: _Similarity, d: int) -> FloatArray:
-    """φ_C = 1 − tr(CS) / tr(CΣ₀), hamer2021 (12)."""
     m = t.n_runs
-    observed = (t.own - t.joint / m) / (m - 1)
-    mean = t.selected / m
+    return _corrected((t.own - t.joint / m) / (m - 1), t.selected / m, t.selected_squares / m, similarity, d)
+
+
+def _effective_within_pairs(supports: Supports, similarity: _Similarity) -> PairValues:
+    """φ_C within pairs, where tr(CS) is the mean of (z − z')C(z − z') / 2, with pseudo-values."""
+    first, second = consecutive_pairs(supports.n_runs)
+    left, right = similarity.product(supports.csr[first] - supports.csr[second])
+    observed = np.asarray((left * right).sum(axis=1)).ravel() / 2
+    a, b = supports.sizes[first].astype(np.float64), supports.sizes[second].astype(np.float64)
+    formula = partial(_corrected, similarity=similarity, d=supports.n_features)
+    return pseudo_values(formula, observed, (a + b) / 2, (a * a + b * b) / 2)
+
+
+def _corrected(
+    observed: FloatArray, mean: FloatArray, mean_square: FloatArray, similarity: _Similarity, d: int
+) -> FloatArray:
+    """φ_C = 1 − tr(CS) / tr(CΣ₀), hamer2021 (12), from tr(CS) and the means of k and k²."""
     variance = mean / d * (1 - mean / d)
-    covariance = (t.selected_squares / m - mean) / max(d * d - d, 1) - (mean / d) ** 2
+    covariance = (mean_square - mean) / max(d * d - d, 1) - (mean / d) ** 2
     off_diagonal = similarity.total - similarity.diagonal
     expected = similarity.diagonal * variance + off_diagonal * covariance
-    # Rounding leaves a trace of tr(CΣ₀) where it should vanish.
+    # Rounding errors can leave tr(CΣ₀) slightly above 0 when it should be 0.
     expected = np.where(np.abs(expected) < 1e-12 * similarity.total, 0.0, expected)
     if np.any((expected == 0) & (np.abs(observed) > 1e-9 * similarity.total)):
         raise ValueError(
-            "similarity or groups leave random selections no variance to compare with; tell more features apart"
+            "similarity or groups must distinguish more features: random selections have no variance under them"
         )
     return 1 - divide(observed, expected, otherwise=0.0)
 
@@ -110,7 +112,7 @@ def _effective(t: _Moments, similarity: _Similarity, d: int) -> FloatArray:
 def effective_measure(*, similarity: Any = None, groups: ArrayLike | None = None) -> Measure:
     """Build the effective measure for a similarity of features."""
     if similarity is not None and groups is not None:
-        raise ValueError("similarity and groups exclude each other: give one of them")
+        raise ValueError("similarity and groups cannot be passed together: pass one of them")
 
     def similarity_of(supports: Supports) -> _Similarity:
         if groups is not None:
@@ -132,32 +134,36 @@ def effective_measure(*, similarity: Any = None, groups: ArrayLike | None = None
         kind="subset",
         evaluate=evaluate,
         leave_one_out=leave_one_out,
+        within_pairs=lambda supports: _effective_within_pairs(supports, similarity_of(supports)),
         trivial=lambda table: table.is_trivial,
+        described_by=("similarity", "groups"),
         bounds=(-np.inf, np.inf),
         properties=Properties(fully_defined=True, monotone=False, bounded=False, maximum=False, chance_corrected=True),
     )
 
 
-def effective_stability(supports: Any, *, similarity: Any = None, groups: ArrayLike | None = None) -> float:
-    """Stability of selections in which similar features stand for each other.
+def effective_stability(
+    supports: RunsLike, *, similarity: MatrixLike | None = None, groups: ArrayLike | None = None
+) -> float:
+    """Stability of selections in which similar features can replace each other.
 
     Parameters
     ----------
     supports : array-like or sparse matrix of shape (n_runs, n_features)
         Which features each run selected: boolean or 0/1.
     similarity : array-like or sparse matrix of shape (n_features, n_features), default=None
-        How far a feature can stand for another: symmetric, not negative, for example absolute correlations, those
-        below a threshold set to 0.
+        How far a feature can replace another: symmetric, not negative, for example absolute correlations, those below
+        a threshold set to 0.
     groups : array-like of shape (n_features,), default=None
-        A label for each feature: features of one group are as good as the same. It is the similarity matrix of
-        ones within the groups, at a cost of O(nnz). With neither, each feature stands for itself alone and the value
-        is that of :func:`nogueira_stability`.
+        A label for each feature: features of one group count as the same. It is equivalent to a similarity of 1 within
+        the groups and 0 between them, at a cost of O(nnz). With neither `similarity` nor `groups`, each feature is
+        similar to itself alone and the value is that of :func:`nogueira_stability`.
 
     Returns
     -------
     stability : float
         0 is expected of random selections of equal size. It is *not bounded*: it may exceed 1 with a similarity
-        that is not positive semi-definite, and fall without limit when groups are chosen or left as a whole.
+        that is not positive semi-definite, and fall without limit when groups are selected or left out as a whole.
 
     Notes
     -----
@@ -171,7 +177,7 @@ def effective_stability(supports: Any, *, similarity: Any = None, groups: ArrayL
 
     Examples
     --------
-    Two runs that choose one of the first two features, which measure the same thing:
+    Each of two runs selects one of the first two features, which measure the same thing:
 
     >>> from skstab.metrics import effective_stability
     >>> supports = [[1, 0, 1, 0], [0, 1, 1, 0]]

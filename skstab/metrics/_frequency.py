@@ -1,7 +1,7 @@
 """Subset measures that are a function of how often each feature, or each whole set, was chosen.
 
-They depend on the table only through a few totals. A formula written for the totals of all runs serves the
-leave-one-out values as well: the totals are then arrays with one entry for each run left out.
+They depend on the table only through a few totals. A formula written for the totals of all runs also gives the
+leave-one-out values: the totals are then arrays with one entry for each run left out.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from scipy.special import xlogy
 
-from skstab.metrics._measure import Measure, Properties, correlation_bounds
-from skstab.metrics._pairwise import require_constant_size
-from skstab.metrics._tables import FloatArray, Supports
+from skstab._checks import check_number
+from skstab._typing import FloatArray
+from skstab.metrics._measure import Measure, PairValues, Properties, consecutive_pairs, correlation_bounds
+from skstab.metrics._pairwise import overlap, require_constant_size
+from skstab.metrics._tables import Supports
 
 
 class Totals(NamedTuple):
-    """What is left of a table: each a number, or one number for each run left out."""
+    """The totals of a table: each a number, or one number for each run left out."""
 
     n_runs: int
     n_features: int
@@ -41,7 +43,7 @@ def totals(supports: Supports) -> Totals:
 def totals_without_each(supports: Supports) -> Totals:
     """Totals of the other runs, for each run."""
     full, sizes = totals(supports), supports.sizes.astype(np.float64)
-    # (c_f − 1)² = c_f² − 2 c_f + 1 for the features of the run that leaves
+    # (c_f − 1)² = c_f² − 2 c_f + 1 for the features of the run left out
     squares = full.squares - 2 * supports.per_run_sum(supports.counts) + sizes
     return Totals(full.n_runs - 1, full.n_features, full.selected - sizes, squares)
 
@@ -61,9 +63,31 @@ def nogueira(t: Totals) -> FloatArray:
     return 1 - divide((n * m - t.squares) * m * d, (m - 1) * n * (m * d - n), otherwise=0.0)
 
 
+def nogueira_within_pairs(supports: Supports) -> PairValues:
+    """Φ̂ = (A − K²/d) / v, v = K − K²/d, from the mean overlap A and size K of pairs, and its influence values.
+
+    g_b = Φ̂ + [(a_b − A) − (2K/d + Φ̂ (1 − 2K/d)) (s_b − K)] / v, to the first order in a_b and s_b.
+    """
+    first, second = consecutive_pairs(supports.n_runs)
+    shared, size = overlap(supports, first, second), (supports.sizes[first] + supports.sizes[second]) / 2
+    a, k, d = shared.mean(), size.mean(), supports.n_features
+    spread = k * (d - k) / d
+    if spread == 0:
+        return PairValues(1.0, np.ones(first.size))
+    estimate = (a - k * k / d) / spread
+    slope = 2 * k / d + estimate * (1 - 2 * k / d)
+    return PairValues(float(estimate), estimate + ((shared - a) - slope * (size - k)) / spread)
+
+
 def goh(t: Totals) -> FloatArray:
     """k̄ / d."""
     return t.selected / (t.n_runs * t.n_features)
+
+
+def goh_within_pairs(supports: Supports) -> PairValues:
+    """k̄ / d of each pair."""
+    values = supports.sizes.reshape(-1, 2).mean(axis=1) / supports.n_features
+    return PairValues(float(values.mean()), values)
 
 
 def lausser(t: Totals) -> FloatArray:
@@ -75,9 +99,9 @@ def cwrel(t: Totals) -> FloatArray:
     """CW_rel of nogueira2018, equation (4); Σ_f c_f (c_f − 1) = Q − N."""
     m, d, n, q = t.n_runs, t.n_features, t.selected, t.squares
     even, whole = n % d, n % m
-    lowest = n * n - even * even + d * even  # d Q when the counts are as even as can be
-    highest = d * (whole * whole + m * (n - whole))  # d Q when as few features as can be share them
-    # Somol & Novovičová: CW itself where both extremes meet, and 1 where nothing was chosen.
+    lowest = n * n - even * even + d * even  # d Q when the counts are as even as possible
+    highest = d * (whole * whole + m * (n - whole))  # d Q when as few features as possible share them
+    # Somol & Novovičová: CW itself where both extremes are equal, and 1 where nothing was selected.
     weighted_consistency = divide(q - n, n * (m - 1), otherwise=1.0)
     return divide(d * q - lowest, highest - lowest, otherwise=weighted_consistency)
 
@@ -108,7 +132,7 @@ def medians_without_each(values: FloatArray) -> FloatArray:
     ranked, left = values[order], values.size - 1
 
     def kept(position: int) -> FloatArray:
-        # Past the place of the value that left, everything moves down by one.
+        # After the place of the value left out, all values move down by one.
         return np.asarray(ranked[position + (place <= position)])
 
     return (kept((left - 1) // 2) + kept(left // 2)) / 2
@@ -126,7 +150,7 @@ def krizek_without_each(supports: Supports) -> FloatArray:
     counter = Counter(sets)
     repeats = np.array([counter[selected] for selected in sets], dtype=np.float64)
     every = np.fromiter(counter.values(), dtype=np.float64)
-    return _entropy(xlogy(every, every).sum() - _last_step(repeats), supports.n_runs - 1)
+    return _entropy(xlogy(every, every).sum() - last_step(repeats), supports.n_runs - 1)
 
 
 def _whole_sets(supports: Supports) -> list[bytes]:
@@ -139,8 +163,8 @@ def _entropy(c_log_c: FloatArray, n_runs: int) -> FloatArray:
     return np.asarray(np.maximum(0.0, (np.log(n_runs) - c_log_c / n_runs) / np.log(2)))
 
 
-def _last_step(counts: FloatArray) -> FloatArray:
-    """How much c log c grew with the last one counted (0 for a count of 0)."""
+def last_step(counts: FloatArray) -> FloatArray:
+    """By how much the last one counted increased c log c (0 for a count of 0)."""
     before = np.maximum(counts - 1, 0)
     return np.asarray(xlogy(counts, counts) - xlogy(before, before))
 
@@ -154,7 +178,7 @@ def guzman(supports: Supports) -> float:
 def guzman_without_each(supports: Supports) -> FloatArray:
     """Guzmán's measure of the other runs, for each run."""
     counts = supports.counts.astype(np.float64)
-    leaving = supports.per_run_sum(_last_step(counts))
+    leaving = supports.per_run_sum(last_step(counts))
     return _guzman(xlogy(counts, counts).sum() - leaving, supports, supports.n_runs - 1)
 
 
@@ -162,11 +186,11 @@ def _guzman(c_log_c: FloatArray, supports: Supports, n_runs: int) -> FloatArray:
     k, d = float(supports.sizes[0]), supports.n_features
     # Σ p log p = Σ c log c / M − k log M
     p_log_p = c_log_c / n_runs - k * np.log(n_runs)
-    # Without a choice (k = 0 or k = d) the divergence of random sets is zero, and so is that of the runs.
+    # With nothing to choose (k = 0 or k = d) the divergence of random sets is zero, and so is that of the runs.
     return 1 - divide(p_log_p, np.asarray(xlogy(k, k / d)), otherwise=0.0)
 
 
-def _frequency(
+def frequency_measure(
     name: str,
     evaluate: Callable[[Supports], Any],
     leave_one_out: Callable[[Supports], FloatArray],
@@ -192,7 +216,7 @@ def _frequency(
 
 
 def _from_totals(name: str, formula: Formula, **declared: Any) -> Measure:
-    return _frequency(
+    return frequency_measure(
         name,
         lambda supports: float(formula(totals(supports))),
         lambda supports: formula(totals_without_each(supports)),
@@ -203,6 +227,7 @@ def _from_totals(name: str, formula: Formula, **declared: Any) -> Measure:
 NOGUEIRA = _from_totals(
     "nogueira",
     nogueira,
+    within_pairs=nogueira_within_pairs,
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
     properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True),
@@ -211,6 +236,7 @@ NOGUEIRA = _from_totals(
 GOH = _from_totals(
     "goh",
     goh,
+    within_pairs=goh_within_pairs,
     bounds=(0.0, 1.0),
     properties=Properties(fully_defined=True, monotone=False, bounded=True, maximum=False, chance_corrected=False),
 )
@@ -229,7 +255,7 @@ LAUSSER = _from_totals(
     varies_with_runs=True,
     properties=Properties(fully_defined=False, monotone=True, bounded=True, maximum=True, chance_corrected=False),
 )
-KRIZEK = _frequency(
+KRIZEK = frequency_measure(
     "krizek",
     krizek,
     krizek_without_each,
@@ -240,7 +266,7 @@ KRIZEK = _frequency(
     varies_with_runs=True,
     properties=Properties(fully_defined=False, monotone=False, bounded=False, maximum=True, chance_corrected=False),
 )
-GUZMAN = _frequency(
+GUZMAN = frequency_measure(
     "guzman",
     guzman,
     guzman_without_each,
@@ -253,9 +279,8 @@ GUZMAN = _frequency(
 
 def davis_measure(*, penalty: float = 1.0) -> Measure:
     """Build Davis' measure for a penalty."""
-    if not (np.isfinite(penalty) and penalty >= 0):
-        raise ValueError(f"penalty must be a finite number of at least 0, got {penalty!r}")
-    return _frequency(
+    check_number(penalty, "penalty", "a finite number of at least 0", least=0)
+    return frequency_measure(
         "davis",
         lambda supports: davis(supports, penalty),
         lambda supports: davis_without_each(supports, penalty),

@@ -1,6 +1,6 @@
 """Subset measures that average a similarity of two sets over all pairs of runs.
 
-Every similarity but Jaccard's is linear in the size of the intersection once the two sizes are known,
+Every similarity except Jaccard's is linear in the size of the intersection once the two sizes are known,
 
     φ(s_i, s_j) = slope(k_i, k_j) · |s_i ∩ s_j| + offset(k_i, k_j),
 
@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
+from skstab._typing import FloatArray, IntArray
 from skstab.metrics._measure import Measure, Properties, correlation_bounds, pairwise
-from skstab.metrics._tables import FloatArray, IntArray, Supports
+from skstab.metrics._tables import Supports
 
 # (sizes of one set, sizes of the other, number of features) → slope and offset
 Line: TypeAlias = Callable[[FloatArray, FloatArray, int], tuple[FloatArray, FloatArray]]
@@ -38,10 +39,23 @@ def line_row_sums(supports: Supports, line: Line) -> FloatArray:
     return result
 
 
+def line_similarity(supports: Supports, first: IntArray, second: IntArray, line: Line) -> FloatArray:
+    """Similarity of each first run with its second, for a similarity linear in the intersection."""
+    sizes = supports.sizes.astype(np.float64)[:, None]
+    slope, offset = line(sizes[first], sizes[second], supports.n_features)
+    return np.asarray(slope * overlap(supports, first, second)[:, None] + offset).ravel()
+
+
+def overlap(supports: Supports, first: IntArray, second: IntArray) -> FloatArray:
+    """Number of features that each first run shares with its second."""
+    csr = supports.csr
+    return np.asarray(csr[first].multiply(csr[second]).sum(axis=1), dtype=np.float64).ravel()
+
+
 def _overlap_with_groups(supports: Supports, group: IntArray, n_groups: int) -> FloatArray:
     """Sum over the runs j of a group of |s_i ∩ s_j|, shape (n_runs, n_groups)."""
     by_feature = supports.csr.tocsc()
-    # How often each group chose each feature: the same entries, with runs renamed to their groups.
+    # How often each group chose each feature: the same entries, with runs replaced by their groups.
     counts = sparse.csr_array(
         (by_feature.data, group[by_feature.indices], by_feature.indptr), shape=(supports.n_features, n_groups)
     )
@@ -53,8 +67,8 @@ def _overlap_with_groups(supports: Supports, group: IntArray, n_groups: int) -> 
 def ratio(*denominators: Denominator, corrected: bool = False) -> Line:
     """Similarity (r − e) / denominator, averaged over the denominators given.
 
-    e is the intersection expected by chance, k_i k_j / d, or 0. Where a denominator vanishes, sets of the same
-    size are both empty or both full, hence identical: 1; otherwise one of them tells nothing: 0.
+    e is the intersection expected by chance, k_i k_j / d, or 0. Where a denominator vanishes, sets of the same size
+    are both empty or both full, hence identical: 1; otherwise one of them carries no information: 0.
     """
 
     def line(a: FloatArray, b: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
@@ -71,7 +85,7 @@ def jaccard_row_sums(supports: Supports) -> FloatArray:
     """Sum of a run's Jaccard similarities with all the others."""
     sizes = supports.sizes
     sums = np.empty(supports.n_runs)
-    for runs, shared in _intersections(supports):
+    for runs, shared in intersections(supports):
         union = sizes[runs, None] + sizes[None, :] - shared
         # Two empty sets are identical.
         similarity = np.divide(shared, union, out=np.ones_like(union), where=union > 0)
@@ -79,12 +93,19 @@ def jaccard_row_sums(supports: Supports) -> FloatArray:
     return sums
 
 
-# Above this share of selected entries, one BLAS product beats the sparse one.
+def jaccard_similarity(supports: Supports, first: IntArray, second: IntArray) -> FloatArray:
+    """Jaccard similarity of each first run with its second."""
+    shared, sizes = overlap(supports, first, second), supports.sizes
+    union = sizes[first] + sizes[second] - shared
+    return np.divide(shared, union, out=np.ones_like(shared), where=union > 0)
+
+
+# Above this share of selected entries, one BLAS product is faster than the sparse one.
 _DENSE_SHARE = 0.1
 _MAX_BLAS_RUNS = 2**13
 
 
-def _intersections(supports: Supports) -> Iterator[tuple[slice, FloatArray]]:
+def intersections(supports: Supports) -> Iterator[tuple[slice, FloatArray]]:
     """Yield blocks of rows of the matrix |s_i ∩ s_j|."""
     share = supports.sizes.sum() / (supports.n_runs * supports.n_features)
     if share > _DENSE_SHARE and supports.n_runs <= _MAX_BLAS_RUNS:
@@ -118,13 +139,20 @@ def require_constant_size(supports: Supports, name: str) -> None:
         )
 
 
-def _subset(name: str, line: Line, *, constant_size: bool = False, **declared: Any) -> Measure:
-    def row_sums(supports: Supports) -> FloatArray:
+def line_measure(name: str, line: Line, *, constant_size: bool = False, **declared: Any) -> Measure:
+    def checked(supports: Supports) -> Supports:
         if constant_size:
             require_constant_size(supports, name)
-        return line_row_sums(supports, line)
+        return supports
 
-    return pairwise(row_sums, name=name, kind="subset", trivial=lambda table: table.is_trivial, **declared)
+    return pairwise(
+        lambda supports: line_row_sums(checked(supports), line),
+        similarity=lambda supports, first, second: line_similarity(checked(supports), first, second, line),
+        name=name,
+        kind="subset",
+        trivial=lambda table: table.is_trivial,
+        **declared,
+    )
 
 
 def _hamming_line(a: FloatArray, b: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
@@ -141,22 +169,23 @@ _UNCORRECTED = Properties(fully_defined=True, monotone=True, bounded=True, maxim
 
 JACCARD = pairwise(
     jaccard_row_sums,
+    similarity=jaccard_similarity,
     name="jaccard",
     kind="subset",
     trivial=lambda table: table.is_trivial,
     bounds=(0.0, 1.0),
     properties=_UNCORRECTED,
 )
-HAMMING = _subset("hamming", _hamming_line, bounds=(0.0, 1.0), properties=_UNCORRECTED)
-DICE = _subset("dice", ratio(lambda a, b, _: (a + b) / 2), bounds=(0.0, 1.0), properties=_UNCORRECTED)
-OCHIAI = _subset("ochiai", ratio(lambda a, b, _: np.sqrt(a * b)), bounds=(0.0, 1.0), properties=_UNCORRECTED)
-POG = _subset(
+HAMMING = line_measure("hamming", _hamming_line, bounds=(0.0, 1.0), properties=_UNCORRECTED)
+DICE = line_measure("dice", ratio(lambda a, b, _: (a + b) / 2), bounds=(0.0, 1.0), properties=_UNCORRECTED)
+OCHIAI = line_measure("ochiai", ratio(lambda a, b, _: np.sqrt(a * b)), bounds=(0.0, 1.0), properties=_UNCORRECTED)
+POG = line_measure(
     "pog",
     ratio(lambda a, *_: a, lambda _, b, __: b),
     bounds=(0.0, 1.0),
     properties=_UNCORRECTED,
 )
-KUNCHEVA = _subset(
+KUNCHEVA = line_measure(
     "kuncheva",
     ratio(lambda a, _, d: _spread(a, d), corrected=True),
     constant_size=True,
@@ -165,13 +194,13 @@ KUNCHEVA = _subset(
     properties=Properties(fully_defined=False, monotone=True, bounded=True, maximum=True, chance_corrected=True),
     asymptotic="always",
 )
-LUSTGARTEN = _subset(
+LUSTGARTEN = line_measure(
     "lustgarten",
     ratio(lambda a, b, d: np.minimum(a, b) - np.maximum(0, a + b - d), corrected=True),
     bounds=(-1.0, 1.0),
     properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=False, chance_corrected=True),
 )
-WALD = _subset(
+WALD = line_measure(
     "wald",
     # min − k_i k_j / d, and the product of two numbers is that of the smaller and the larger.
     ratio(lambda a, b, d: np.minimum(a, b) * (d - np.maximum(a, b)) / d, corrected=True),
@@ -179,14 +208,14 @@ WALD = _subset(
     properties=Properties(fully_defined=True, monotone=True, bounded=False, maximum=False, chance_corrected=True),
     asymptotic="constant size",
 )
-NPOG = _subset(
+NPOG = line_measure(
     "npog",
     ratio(lambda a, b, d: a * (d - b) / d, lambda a, b, d: b * (d - a) / d, corrected=True),
     bounds=(-np.inf, 1.0),
     properties=Properties(fully_defined=True, monotone=True, bounded=False, maximum=True, chance_corrected=True),
     asymptotic="constant size",
 )
-PHI = _subset(
+PHI = line_measure(
     "phi",
     ratio(lambda a, b, d: np.sqrt(_spread(a, d) * _spread(b, d)), corrected=True),
     bounds=(-1.0, 1.0),

@@ -1,14 +1,15 @@
-"""A measure of rankings that looks at the top: the Canberra distance with a location parameter."""
+"""A measure of rankings that weights the top: the Canberra distance with a location parameter."""
 
 from __future__ import annotations
 
 from math import log
-from typing import Any
 
 import numpy as np
 
+from skstab._checks import is_int
+from skstab._typing import FloatArray, IntArray, RunsLike
 from skstab.metrics._measure import Measure, Properties, pairwise
-from skstab.metrics._tables import FloatArray, Weights
+from skstab.metrics._tables import Weights
 
 _BLOCK_ENTRIES = 2**20
 
@@ -19,7 +20,7 @@ def random_distance(n_features: int, location: int) -> float:
     return ((k + 1) * (2 * d - k) * log(4) - (2 * k * d + 3 * d - k - k * k)) / d
 
 
-# Two features ranked in opposite order: no rankings score lower, since χ grows with d and with the location.
+# Two features ranked in opposite order: no other rankings score lower, since χ grows with d and with the location.
 _LOWEST = 1 - (2 / 3) / random_distance(2, 2)
 
 
@@ -27,25 +28,36 @@ def canberra_row_sums(rankings: Weights, location: int | None) -> FloatArray:
     """Sum of a run's similarities, 1 − distance / χ, with all the others."""
     from scipy.spatial.distance import cdist
 
+    ranks, chance = _located(rankings, location)
+    step = max(1, _BLOCK_ENTRIES // rankings.n_runs)
+    blocks = [ranks[start : start + step] for start in range(0, rankings.n_runs, step)]
+    distance = np.concatenate([cdist(block, ranks, "canberra").sum(axis=1) for block in blocks])
+    return (rankings.n_runs - 1) - distance / chance
+
+
+def canberra_similarity(rankings: Weights, first: IntArray, second: IntArray, location: int | None) -> FloatArray:
+    """Similarity of each first run with its second."""
+    ranks, chance = _located(rankings, location)
+    a, b = ranks[first], ranks[second]
+    return np.asarray(1 - (np.abs(a - b) / (a + b)).sum(axis=1) / chance)
+
+
+def _located(rankings: Weights, location: int | None) -> tuple[FloatArray, float]:
+    """Ranks, those beyond the location as one place below it, and the distance expected of random ones."""
     d = rankings.n_features
     k = d if location is None else location
     if k > d:
         raise ValueError(f"location must be at most the number of features {d}, got {k}")
-    ranks = np.minimum(rankings.matrix, k + 1)
-    step = max(1, _BLOCK_ENTRIES // rankings.n_runs)
-    blocks = [ranks[start : start + step] for start in range(0, rankings.n_runs, step)]
-    distance = np.concatenate([cdist(block, ranks, "canberra").sum(axis=1) for block in blocks])
-    return (rankings.n_runs - 1) - distance / random_distance(d, k)
+    return np.minimum(rankings.matrix, k + 1), random_distance(d, k)
 
 
 def canberra_measure(*, location: int | None = None) -> Measure:
     """Build the Canberra measure for a location."""
-    if location is not None and (
-        isinstance(location, bool) or not isinstance(location, int | np.integer) or location < 1
-    ):
+    if location is not None and not is_int(location, 1):
         raise ValueError(f"location must be None or an int of at least 1, got {location!r}")
     return pairwise(
         lambda rankings: canberra_row_sums(rankings, location),
+        similarity=lambda rankings, first, second: canberra_similarity(rankings, first, second, location),
         name="canberra",
         kind="ranking",
         trivial=lambda rankings: rankings.n_features == 1,
@@ -54,7 +66,7 @@ def canberra_measure(*, location: int | None = None) -> Measure:
     )
 
 
-def canberra_stability(rankings: Any, *, location: int | None = None) -> float:
+def canberra_stability(rankings: RunsLike, *, location: int | None = None) -> float:
     """Average agreement of two rankings by the Canberra distance, in which the top ranks count most.
 
     Parameters
@@ -62,7 +74,7 @@ def canberra_stability(rankings: Any, *, location: int | None = None) -> float:
     rankings : array-like of shape (n_runs, n_features)
         The rank of each feature in each run, 1 for the best.
     location : int, default=None
-        How many ranks matter: those beyond it count as one place below it. None takes the whole ranking.
+        How many ranks matter: those beyond it count as one place below it. None uses the whole ranking.
 
     Returns
     -------
@@ -72,7 +84,7 @@ def canberra_stability(rankings: Any, *, location: int | None = None) -> float:
     Notes
     -----
     Equation (5) of [1]_. The correction for chance is an approximation for long rankings: for few features random
-    rankings score below 0, by much for two or three. Costs O(n_runs² n_features).
+    rankings score below 0, far below for two or three features. Costs O(n_runs² n_features).
 
     References
     ----------

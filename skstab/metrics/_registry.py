@@ -7,10 +7,13 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from skstab._typing import MeasureLike, RunsLike
+from skstab.metrics import _adjusted as adjusted
 from skstab.metrics import _frequency as frequency
 from skstab.metrics import _pairwise as pairwise
+from skstab.metrics._agreement import KAPPA, NOVOVICOVA
 from skstab.metrics._correlated import effective_measure
-from skstab.metrics._importance import IMPORTANCE_WEIGHTED
+from skstab.metrics._importance_weighted import IMPORTANCE_WEIGHTED, grouped_importance_measure
 from skstab.metrics._measure import Measure, Properties, from_callable
 from skstab.metrics._ranking import canberra_measure
 from skstab.metrics._weights import PEARSON, spearman_measure
@@ -35,6 +38,8 @@ _PLAIN = (
     frequency.GUZMAN,
     frequency.CWREL,
     frequency.LAUSSER,
+    KAPPA,
+    NOVOVICOVA,
     PEARSON,
     IMPORTANCE_WEIGHTED,
 )
@@ -43,12 +48,20 @@ _WITH_PARAMETERS: dict[str, Callable[..., Measure]] = {
     "spearman": spearman_measure,
     "canberra": canberra_measure,
     "effective": effective_measure,
+    "intersection_mbm": adjusted.intersection_mbm_measure,
+    "intersection_greedy": adjusted.intersection_greedy_measure,
+    "intersection_count": adjusted.intersection_count_measure,
+    "intersection_mean": adjusted.intersection_mean_measure,
+    "yu": adjusted.yu_measure,
+    "zucknick": adjusted.zucknick_measure,
+    "grouped_importance": grouped_importance_measure,
 }
 # The order in which tables list them: sets, sets of correlated features, weights, rankings.
 _ORDER = (
     *("nogueira", "kuncheva", "jaccard", "dice", "ochiai", "hamming", "pog", "npog", "lustgarten", "wald", "phi"),
-    *("goh", "davis", "krizek", "guzman", "cwrel", "lausser", "effective"),
-    *("pearson", "importance_weighted", "spearman", "canberra"),
+    *("kappa", "goh", "davis", "krizek", "guzman", "novovicova", "cwrel", "lausser", "effective"),
+    *("intersection_mbm", "intersection_greedy", "intersection_count", "intersection_mean", "yu", "zucknick"),
+    *("pearson", "importance_weighted", "grouped_importance", "spearman", "canberra"),
 )
 
 
@@ -62,19 +75,21 @@ REGISTRY: dict[str, Callable[..., Measure]] = {
 }
 
 
-def get_measure(measure: str | Measure | Callable[[Any], float], **params: Any) -> Measure:
-    """Look up a stability measure by name, or make one of a function.
+def get_measure(measure: MeasureLike, **params: Any) -> Measure:
+    """Look up a stability measure by name, or make one from a function.
 
     Parameters
     ----------
     measure : str, callable or measure
         A name out of :func:`measure_table`; a function of a matrix of shape (n_runs, n_features) that returns a
-        number; or what this function returned before, which is given back as it is.
+        number; or a result of this function, which is returned as it is.
     **params : dict
         For a name, the parameters of that measure: `penalty` (davis), `ties` and `random_state` (spearman),
-        `location` (canberra), `similarity` or `groups` (effective). For a function, what to know about it: `kind`
-        ("subset", the default, "weights" or "ranking": how the data are validated), `bounds` (a pair, to which
-        intervals are clipped), `higher_is_better` and `name`.
+        `location` (canberra), `similarity` or `groups` (effective), `groups` (grouped_importance), `similarity`,
+        `threshold` and `random_state` (yu, zucknick and the intersections). Without `similarity` or `groups` each
+        feature stands for itself alone. For a function, its description: `kind` ("subset", the default, "weights"
+        or "ranking": how the data are validated), `bounds` (a pair, to which intervals are clipped), `higher_is_better`
+        and `name`.
 
     Returns
     -------
@@ -89,7 +104,7 @@ def get_measure(measure: str | Measure | Callable[[Any], float], **params: Any) 
     >>> get_measure("davis", penalty=0.0)(supports)
     0.666...
 
-    A measure of one's own is a function; intervals and tests follow:
+    A measure of your own is a function; intervals and tests work with it:
 
     >>> def share_in_all_runs(supports):
     ...     frequencies = supports.mean(axis=0)
@@ -110,6 +125,10 @@ def get_measure(measure: str | Measure | Callable[[Any], float], **params: Any) 
         raise TypeError(f"measure {measure!r} does not accept {sorted(params)}: {error}") from error
 
 
+# What a stored measure is made of again.
+Measure.look_up = staticmethod(get_measure)
+
+
 def _builder(name: Any) -> Callable[..., Measure]:
     if not isinstance(name, str):
         raise TypeError(f"measure must be a name or a callable, got {type(name).__name__}")
@@ -118,7 +137,7 @@ def _builder(name: Any) -> Callable[..., Measure]:
     return REGISTRY[name]
 
 
-def stability_score(data: Any, *, measure: Any = "nogueira") -> float:
+def stability_score(data: RunsLike, *, measure: MeasureLike = "nogueira") -> float:
     """Stability of a table of runs by any measure.
 
     Parameters
@@ -148,7 +167,7 @@ def measure_table() -> pd.DataFrame:
     Returns
     -------
     table : DataFrame
-        One row a measure, indexed by its `name`. `kind` is the data it takes ("subset", "weights" or "ranking");
+        One row per measure, indexed by its `name`. `kind` is the data it takes ("subset", "weights" or "ranking");
         `low` and `high` are its bounds over all tables (for some, the lower end is −1/(n_runs − 1) for a given number
         of runs); `higher_is_better` is false for an entropy. The five properties are those of [1]_, table 1, and are
         derived, not quoted, in the tests:
@@ -157,15 +176,15 @@ def measure_table() -> pd.DataFrame:
         - `monotone`: for given sizes, the value grows whenever two runs share more features and no two runs share
           fewer; missing for weights and rankings.
         - `bounded`: `low` and `high` are finite for any number of features.
-        - `maximum`: the best value is reached if, and only if, all runs choose alike.
+        - `maximum`: the best value is reached if, and only if, all runs choose the same.
         - `chance_corrected`: for random selections of equal size the expected value is 0, for any size and number
           of runs.
 
     Notes
     -----
-    It agrees with table 2 of [1]_ and table 2 of [2]_ but for one entry: `guzman` is not corrected for chance, see
-    :func:`guzman_stability`. `davis` and `canberra` are judged at their default parameters, `effective` with a
-    similarity that joins features.
+    It agrees with table 2 of [1]_ and table 2 of [2]_ except for one entry: `guzman` is not corrected for chance, see
+    :func:`guzman_stability`. `davis` and `canberra` are assessed at their default parameters, the measures that forgive
+    substitutes with a similarity, or groups, that join features.
 
     References
     ----------

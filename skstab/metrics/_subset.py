@@ -1,16 +1,15 @@
-"""The measures of sets: what each is, and what to know before using it.
+"""The measures of sets: the definition of each, and its properties.
 
 The kernels are in `_pairwise` and `_frequency`.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from skstab._typing import RunsLike
 from skstab.metrics import _frequency, _pairwise
 
 
-def nogueira_stability(supports: Any) -> float:
+def nogueira_stability(supports: RunsLike) -> float:
     """Stability of Nogueira, Sechidis and Brown: the recommended measure of sets.
 
     Parameters
@@ -46,7 +45,7 @@ def nogueira_stability(supports: Any) -> float:
     return _frequency.NOGUEIRA(supports)
 
 
-def kuncheva_stability(supports: Any) -> float:
+def kuncheva_stability(supports: RunsLike) -> float:
     """Consistency index of Kuncheva, for runs that select equally many features.
 
     Parameters
@@ -78,7 +77,7 @@ def kuncheva_stability(supports: Any) -> float:
     return _pairwise.KUNCHEVA(supports)
 
 
-def jaccard_stability(supports: Any) -> float:
+def jaccard_stability(supports: RunsLike) -> float:
     """Average Jaccard index of two runs: shared features over all features of either.
 
     Parameters
@@ -110,7 +109,7 @@ def jaccard_stability(supports: Any) -> float:
     return _pairwise.JACCARD(supports)
 
 
-def dice_stability(supports: Any) -> float:
+def dice_stability(supports: RunsLike) -> float:
     """Average Dice–Sørensen index of two runs: shared features over their mean size.
 
     Parameters
@@ -141,7 +140,7 @@ def dice_stability(supports: Any) -> float:
     return _pairwise.DICE(supports)
 
 
-def ochiai_stability(supports: Any) -> float:
+def ochiai_stability(supports: RunsLike) -> float:
     """Average Ochiai index of two runs: shared features over the geometric mean of their sizes.
 
     Parameters
@@ -173,7 +172,7 @@ def ochiai_stability(supports: Any) -> float:
     return _pairwise.OCHIAI(supports)
 
 
-def hamming_stability(supports: Any) -> float:
+def hamming_stability(supports: RunsLike) -> float:
     """Average share of features on whose selection two runs agree.
 
     Parameters
@@ -205,7 +204,7 @@ def hamming_stability(supports: Any) -> float:
     return _pairwise.HAMMING(supports)
 
 
-def pog_stability(supports: Any) -> float:
+def pog_stability(supports: RunsLike) -> float:
     """Average percentage of overlapping genes: shared features over the size of a run, both ways.
 
     Parameters
@@ -237,7 +236,7 @@ def pog_stability(supports: Any) -> float:
     return _pairwise.POG(supports)
 
 
-def npog_stability(supports: Any) -> float:
+def npog_stability(supports: RunsLike) -> float:
     """Normalised percentage of overlapping genes: overlap beyond chance over the size of a run, both ways.
 
     Parameters
@@ -270,7 +269,7 @@ def npog_stability(supports: Any) -> float:
     return _pairwise.NPOG(supports)
 
 
-def lustgarten_stability(supports: Any) -> float:
+def lustgarten_stability(supports: RunsLike) -> float:
     """Lustgarten's index: overlap beyond chance over the range that the overlap can take.
 
     Parameters
@@ -302,8 +301,8 @@ def lustgarten_stability(supports: Any) -> float:
     return _pairwise.LUSTGARTEN(supports)
 
 
-def wald_stability(supports: Any) -> float:
-    """Wald's index: overlap beyond chance over the most that the overlap can exceed it by.
+def wald_stability(supports: RunsLike) -> float:
+    """Wald's index: overlap beyond chance over the largest possible excess over chance.
 
     Parameters
     ----------
@@ -335,7 +334,7 @@ def wald_stability(supports: Any) -> float:
     return _pairwise.WALD(supports)
 
 
-def phi_stability(supports: Any) -> float:
+def phi_stability(supports: RunsLike) -> float:
     """Average phi coefficient of two runs: Pearson's correlation of their 0/1 rows.
 
     Parameters
@@ -352,7 +351,7 @@ def phi_stability(supports: Any) -> float:
     Notes
     -----
     Proposed in [1]_. Equal to :func:`nogueira_stability` when all runs select equally many features. A set with
-    nothing or everything in it scores 0 against others and 1 against its like.
+    nothing or everything in it scores 0 against others and 1 against an equal set.
 
     References
     ----------
@@ -367,7 +366,7 @@ def phi_stability(supports: Any) -> float:
     return _pairwise.PHI(supports)
 
 
-def goh_stability(supports: Any) -> float:
+def goh_stability(supports: RunsLike) -> float:
     """Goh and Wong's measure: the mean frequency of selection of all features.
 
     Parameters
@@ -378,7 +377,7 @@ def goh_stability(supports: Any) -> float:
     Returns
     -------
     stability : float
-        Between 0 and 1. It is the mean size of the sets over the number of features, whatever they hold: for
+        Between 0 and 1. It is the mean size of the sets over the number of features, whatever their content: for
         comparison with the literature only.
 
     Notes
@@ -398,7 +397,7 @@ def goh_stability(supports: Any) -> float:
     return _frequency.GOH(supports)
 
 
-def davis_stability(supports: Any, *, penalty: float = 1.0) -> float:
+def davis_stability(supports: RunsLike, *, penalty: float = 1.0) -> float:
     """Davis' measure: the mean frequency of the features ever selected, less a penalty for long lists.
 
     Parameters
@@ -406,7 +405,8 @@ def davis_stability(supports: Any, *, penalty: float = 1.0) -> float:
     supports : array-like or sparse matrix of shape (n_runs, n_features)
         Which features each run selected: boolean or 0/1.
     penalty : float, default=1.0
-        What is taken off for each share of the features in a list of median length; the paper's α.
+        Factor of the penalty, which is `penalty` times the median number of selected features over all features; the
+        paper's α.
 
     Returns
     -------
@@ -431,7 +431,7 @@ def davis_stability(supports: Any, *, penalty: float = 1.0) -> float:
     return _frequency.davis_measure(penalty=penalty)(supports)
 
 
-def krizek_stability(supports: Any) -> float:
+def krizek_stability(supports: RunsLike) -> float:
     """Křížek's measure: the entropy of the sets, in bits; lower is more stable.
 
     Parameters
@@ -442,7 +442,7 @@ def krizek_stability(supports: Any) -> float:
     Returns
     -------
     stability : float
-        0 when all runs select the same features, up to log2(n_runs) when no two runs do. It does not see how much two
+        0 when all runs select the same features, up to log2(n_runs) when no two runs do. It ignores how much two
         different sets share.
 
     Notes
@@ -462,7 +462,7 @@ def krizek_stability(supports: Any) -> float:
     return _frequency.KRIZEK(supports)
 
 
-def guzman_stability(supports: Any) -> float:
+def guzman_stability(supports: RunsLike) -> float:
     """Guzmán-Martínez and Alaiz-Rodríguez' measure, from the Jensen–Shannon divergence of the runs.
 
     Parameters
@@ -479,8 +479,8 @@ def guzman_stability(supports: Any) -> float:
     Notes
     -----
     1 − mean_f(p_f log p_f) / ((k/d) log(k/d)), for runs that select equally many features; [1]_, equation (11). Table 2
-    of [1]_ calls it corrected for chance, but the proof turns Jensen's inequality around: the mean over random sets is
-    positive for every finite number of runs.
+    of [1]_ calls it corrected for chance, but the proof applies Jensen's inequality in the wrong direction: the mean
+    over random sets is positive for every finite number of runs.
 
     References
     ----------
@@ -495,7 +495,7 @@ def guzman_stability(supports: Any) -> float:
     return _frequency.GUZMAN(supports)
 
 
-def cwrel_stability(supports: Any) -> float:
+def cwrel_stability(supports: RunsLike) -> float:
     """Relative weighted consistency of Somol and Novovičová.
 
     Parameters
@@ -510,8 +510,8 @@ def cwrel_stability(supports: Any) -> float:
 
     Notes
     -----
-    Where the counts lie between the least and the most consistent ones with the same number of selected features in
-    total; [1]_, equation (4). Where these two coincide it is the weighted consistency itself.
+    The position of the counts between the least and the most consistent ones with the same total number of selected
+    features; [1]_, equation (4). Where these two coincide it is the weighted consistency itself.
 
     References
     ----------
@@ -526,7 +526,7 @@ def cwrel_stability(supports: Any) -> float:
     return _frequency.CWREL(supports)
 
 
-def lausser_stability(supports: Any) -> float:
+def lausser_stability(supports: RunsLike) -> float:
     """Lausser's measure: the sum of the squared selection frequencies over the size of the sets.
 
     Parameters

@@ -1,17 +1,18 @@
-"""What a set of runs chose, as a table: one row a run, one column a feature."""
+"""What a set of runs chose, as a table: one row per run, one column per feature."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
+from skstab._checks import is_int
+from skstab._matrices import as_masks, as_weights
+from skstab._typing import FloatArray, IntArray
 
 
 class Table(Protocol):
@@ -33,7 +34,7 @@ class Table(Protocol):
 
 
 class _Matrix:
-    """A dense or CSR matrix with the shape spelled in the words of the domain."""
+    """A dense or CSR matrix whose shape is named by runs and features."""
 
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
@@ -58,7 +59,7 @@ class Supports(_Matrix):
     """Which features each run selected: a boolean array, or CSR without explicit zeros.
 
     Sizes and counts are read from whichever of the two forms was given; the CSR form is made once, when a
-    measure needs to go through the selected entries.
+    measure iterates over the selected entries.
     """
 
     @cached_property
@@ -73,7 +74,7 @@ class Supports(_Matrix):
         """Number of runs that selected each feature, M p_f."""
         if self.is_sparse:
             return np.asarray(np.bincount(self.matrix.indices, minlength=self.n_features), dtype=np.int64)
-        # Bytes add up many times faster than 64-bit numbers, and 255 ones are the most that fit.
+        # Bytes are summed many times faster than 64-bit numbers, and hold counts up to 255.
         ones = self.matrix.view(np.uint8)
         sums = [ones[start : start + 255].sum(axis=0, dtype=np.uint8) for start in range(0, self.n_runs, 255)]
         return np.asarray(np.sum(sums, axis=0, dtype=np.int64))
@@ -111,21 +112,12 @@ class Weights(_Matrix):
 
 def check_supports(data: Any, *, name: str = "supports") -> Supports:
     """Validate a table of 0/1 and return it as `Supports`."""
-    matrix = _check_matrix(data, name, hint="a list of sets goes through supports_from_sets")
-    return Supports(_sparse_mask(matrix, name) if sparse.issparse(matrix) else _mask(matrix, name))
+    return Supports(as_masks(data, name))
 
 
 def check_weights(data: Any, *, name: str = "weights") -> Weights:
     """Validate a table of finite numbers and return it as `Weights`."""
-    matrix = _check_matrix(data, name)
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite, got NaN or infinite values")
-    matrix = matrix.astype(np.float64, copy=False)
-    if sparse.issparse(matrix) and not matrix.data.all():
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-    return Weights(matrix)
+    return Weights(as_weights(data, name))
 
 
 def check_rankings(data: Any, *, name: str = "rankings") -> Weights:
@@ -148,85 +140,27 @@ CHECKS: dict[str, Callable[..., Table]] = {
 }
 
 
-def _check_matrix(data: Any, name: str, hint: str = "") -> Any:
-    """Return `data` as a numeric matrix, an ndarray or a canonical CSR array, of at least 2 runs."""
-    matrix = _canonical_csr(data) if sparse.issparse(data) else _dense(data, name, hint)
-    if matrix.ndim != 2:
-        raise ValueError(f"{name} must be two-dimensional (runs × features), got {matrix.ndim} dimension(s)")
-    if matrix.dtype.kind not in "buif":
-        raise ValueError(f"{name} must be numeric or boolean, got dtype {matrix.dtype}")
-    if matrix.shape[1] == 0:
-        raise ValueError(f"{name} must have at least one feature (column), got none")
-    if matrix.shape[0] < 2:
-        raise ValueError(f"{name} must have at least 2 runs (rows) to compare, got {matrix.shape[0]}")
-    return matrix
-
-
-def _canonical_csr(data: Any) -> Any:
-    csr = sparse.csr_array(data) if data.ndim == 2 else data
-    if data.ndim == 2 and not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    return csr
-
-
-def _dense(data: Any, name: str, hint: str) -> NDArray[Any]:
-    if hasattr(data, "sparse") and hasattr(data, "dtypes"):  # pandas with sparse columns
-        data = data.sparse.to_dense() if _all_sparse(data) else data
-    try:
-        array = np.asarray(data)
-        return array.astype(np.float64) if array.dtype == object else array
-    except (TypeError, ValueError) as error:
-        expected = f"a matrix of numbers, runs × features{f' ({hint})' if hint else ''}"
-        raise ValueError(f"{name} must be {expected}: {error}") from error
-
-
-def _all_sparse(frame: Any) -> bool:
-    return all(hasattr(dtype, "fill_value") for dtype in frame.dtypes)
-
-
-def _mask(matrix: NDArray[Any], name: str) -> NDArray[np.bool_]:
-    if matrix.dtype == bool:
-        return matrix
-    mask: NDArray[np.bool_] = matrix == 1
-    if np.count_nonzero(matrix != 0) != np.count_nonzero(mask):
-        raise _not_binary(matrix[(matrix != 0) & ~mask], name)
-    return mask
-
-
-def _sparse_mask(csr: Any, name: str) -> Any:
-    if csr.data.all() and (csr.dtype == bool or (csr.data == 1).all()):
-        return csr
-    wrong = csr.data[(csr.data != 0) & (csr.data != 1)]
-    if wrong.size:
-        raise _not_binary(wrong, name)
-    csr = csr.copy()
-    csr.eliminate_zeros()
-    return csr
-
-
-def _not_binary(wrong: NDArray[Any], name: str) -> ValueError:
-    return ValueError(
-        f"{name} must hold only 0/1 or booleans, got {wrong[0]!s}; the support of weights is `weights != 0`"
-    )
-
-
 def supports_from_sets(sets: Iterable[Iterable[Hashable]], features: Sequence[Hashable] | int) -> Any:
     """Table of supports from lists of selected features.
 
     Parameters
     ----------
     sets : iterable of iterables
-        What each run selected: names out of `features`, or column indices when `features` is a number.
-        A name that stands twice in one list counts once.
+        What each run selected: names out of `features` or, when `features` is a number, either column indices or text
+        names. A name that occurs twice in one list counts once.
     features : sequence of names or int
-        All the features that could have been selected, in the order of the columns; or how many there are.
-        It matters: agreement of the same lists means more when there was more to choose from.
+        All the features that could have been selected, in the order of the columns; or how many there are. In that
+        case text names are collected from the lists and sorted; more names than features are an error. The number
+        matters: the same lists are more stable when there were more features to choose from.
 
     Returns
     -------
     supports : scipy.sparse.csr_array of bool, shape (n_runs, n_features)
         Accepted by every measure of `skstab.metrics`.
+
+    See Also
+    --------
+    skstab.runs.Runs.from_sets : The same with the names of the features kept.
 
     Examples
     --------
@@ -239,18 +173,34 @@ def supports_from_sets(sets: Iterable[Iterable[Hashable]], features: Sequence[Ha
     >>> jaccard_stability(supports)
     0.333...
     """
-    column, n_features = _columns(features)
-    rows = [_row(selected, column, run) for run, selected in enumerate(sets)]
+    lists = [_listed(selected, run) for run, selected in enumerate(_iterable(sets))]
+    column, n_features = _columns(lists, features)
+    rows = [_row(selected, column, run) for run, selected in enumerate(lists)]
     indptr = np.cumsum([0, *(len(row) for row in rows)])
     indices = np.concatenate([*rows, np.empty(0, dtype=np.int64)]).astype(np.int64)
     return sparse.csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(len(rows), n_features))
 
 
-def _columns(features: Sequence[Hashable] | int) -> tuple[dict[Hashable, int], int]:
-    if isinstance(features, str):
-        raise TypeError("features must be a sequence of names or a number, got a single string")
-    if isinstance(features, int | np.integer):
-        return {index: index for index in range(int(features))}, int(features)
+def _iterable(sets: Any) -> Iterable[Any]:
+    if isinstance(sets, str) or not isinstance(sets, Iterable):
+        raise TypeError(f"sets must be an iterable of sets of features, got {sets!r}")
+    return sets
+
+
+def _listed(selected: Any, run: int) -> list[Hashable]:
+    if isinstance(selected, str):
+        raise TypeError(f"sets[{run}] must be a set of features, got the string {selected!r}")
+    if not isinstance(selected, Iterable):
+        raise TypeError(f"sets[{run}] must be a set of features, got {selected!r}")
+    return list(selected)
+
+
+def _columns(lists: list[list[Hashable]], features: Sequence[Hashable] | int) -> tuple[dict[Hashable, int], int]:
+    """Column of each feature, and the number of columns."""
+    if is_int(features):
+        return _numbered(lists, int(features)), int(features)
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise TypeError(f"features must be a sequence of names or a number, got {features!r}")
     names = list(features)
     column = {name: index for index, name in enumerate(names)}
     if len(column) != len(names):
@@ -259,10 +209,22 @@ def _columns(features: Sequence[Hashable] | int) -> tuple[dict[Hashable, int], i
     return column, len(names)
 
 
-def _row(selected: Iterable[Hashable], column: dict[Hashable, int], run: int) -> list[int]:
-    if isinstance(selected, str):
-        raise TypeError(f"sets[{run}] must be a set of features, got the string {selected!r}")
+def _numbered(lists: list[list[Hashable]], n_features: int) -> dict[Hashable, int]:
+    """Column of each index, or of each text name that occurs, in the order of the names."""
+    if not is_int(n_features, 0, 2**31 - 1):
+        raise ValueError(f"features must be a number of at least 0 and below 2**31, got {n_features}")
+    names = {name for selected in lists for name in selected if isinstance(name, str)}
+    if not names:
+        return {index: index for index in range(n_features)}
+    if len(names) > n_features:
+        raise ValueError(f"features must be at least {len(names)}, the number of different names in sets: {n_features}")
+    return {name: index for index, name in enumerate(sorted(names))}
+
+
+def _row(selected: list[Hashable], column: dict[Hashable, int], run: int) -> list[int]:
     try:
         return sorted({column[feature] for feature in selected})
     except KeyError as error:
         raise ValueError(f"sets[{run}] holds {error.args[0]!r}, which is not in features") from None
+    except TypeError as error:
+        raise TypeError(f"sets[{run}] must hold names or indices of features: {error}") from None

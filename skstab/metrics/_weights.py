@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from skstab._typing import FloatArray, IntArray, RandomState, RunsLike
 from skstab.metrics._measure import Measure, Properties, correlation_bounds, pairwise
-from skstab.metrics._tables import FloatArray, IntArray, Weights
+from skstab.metrics._tables import Weights
 
 _BLOCK_ENTRIES = 2**20
 
@@ -24,6 +25,16 @@ def correlation_row_sums(weights: Weights) -> FloatArray:
     return standardised(weights.matrix, constant) + _equal_constants(weights, constant)
 
 
+def correlation_similarity(weights: Weights, first: IntArray, second: IntArray) -> FloatArray:
+    """Correlation of each first run with its second."""
+    standardised = _sparse_similarity if weights.is_sparse else _dense_similarity
+    constant = _constant_rows(weights)
+    level = _first_column(weights)
+    # As in the sums over all pairs, rows of one equal value agree fully.
+    same = constant[first] & constant[second] & (level[first] == level[second])
+    return np.asarray(standardised(weights.matrix, constant, first, second) + same)
+
+
 def _constant_rows(weights: Weights) -> Any:
     matrix = weights.matrix
     lowest, highest = matrix.min(axis=1), matrix.max(axis=1)
@@ -33,14 +44,17 @@ def _constant_rows(weights: Weights) -> Any:
 
 
 def _equal_constants(weights: Weights, constant: Any) -> FloatArray:
-    """Pairs without a correlation: rows of one equal value agree fully, any other such pair not at all."""
+    """Pairs without a correlation: two rows of one equal constant agree fully, any other such pair not at all."""
     sums = np.zeros(weights.n_runs)
     if constant.any():
-        first = weights.matrix[:, [0]]
-        first = first.toarray() if weights.is_sparse else first
-        _, same, members = np.unique(first.ravel()[constant], return_inverse=True, return_counts=True)
+        _, same, members = np.unique(_first_column(weights)[constant], return_inverse=True, return_counts=True)
         sums[constant] = members[same] - 1
     return sums
+
+
+def _first_column(weights: Weights) -> FloatArray:
+    column = weights.matrix[:, [0]]
+    return np.asarray(column.toarray() if weights.is_sparse else column).ravel()
 
 
 def _dense_row_sums(matrix: FloatArray, constant: Any) -> FloatArray:
@@ -51,6 +65,11 @@ def _dense_row_sums(matrix: FloatArray, constant: Any) -> FloatArray:
     for runs, rows in _standardised_blocks(matrix, constant):
         sums[runs] = rows @ resultant
     return np.asarray(sums - ~constant)
+
+
+def _dense_similarity(matrix: FloatArray, constant: Any, first: IntArray, second: IntArray) -> FloatArray:
+    pairs = [_standardised_blocks(matrix[side], constant[side]) for side in (first, second)]
+    return np.concatenate([(a * b).sum(axis=1) for (_, a), (_, b) in zip(*pairs, strict=True)])
 
 
 def _standardised_blocks(matrix: FloatArray, constant: Any) -> Iterator[tuple[slice, FloatArray]]:
@@ -70,20 +89,31 @@ def _scale(size: FloatArray) -> FloatArray:
 
 
 def _sparse_row_sums(matrix: Any, constant: Any) -> FloatArray:
+    scaled, mean = _sparse_standardised(matrix, constant)
+    resultant = scaled.sum(axis=0) - mean.sum()
+    result: FloatArray = scaled @ resultant - mean * resultant.sum() - ~constant
+    return result
+
+
+def _sparse_similarity(matrix: Any, constant: Any, first: IntArray, second: IntArray) -> FloatArray:
+    scaled, mean = _sparse_standardised(matrix, constant)
+    product = np.asarray(scaled[first].multiply(scaled[second]).sum(axis=1)).ravel()
+    return np.asarray(product - matrix.shape[1] * mean[first] * mean[second])
+
+
+def _sparse_standardised(matrix: Any, constant: Any) -> tuple[Any, FloatArray]:
+    """Rows of norm 1 around their mean (0 for constant rows), as sparse rows and the mean to take off each."""
     n_runs, d = matrix.shape
     lengths = np.diff(matrix.indptr)
     run = np.repeat(np.arange(n_runs), lengths)
     peak = abs(matrix).max(axis=1).toarray().ravel()
     values = matrix.data / _scale(peak)[run]
     mean = np.bincount(run, values, n_runs) / d
-    # ‖w − μ‖² over the entries and over the zeros apart: no difference of large numbers.
+    # ‖w − μ‖² over the entries and over the zeros separately, to avoid differences of large numbers.
     squares = np.bincount(run, (values - mean[run]) ** 2, n_runs) + (d - lengths) * mean**2
     inverse_norm = np.where(constant, 0.0, 1 / _scale(np.sqrt(squares)))
     scaled = sparse.csr_array((values * inverse_norm[run], matrix.indices, matrix.indptr), (n_runs, d))
-    mean = mean * inverse_norm
-    resultant = scaled.sum(axis=0) - mean.sum()
-    result: FloatArray = scaled @ resultant - mean * resultant.sum() - ~constant
-    return result
+    return scaled, mean * inverse_norm
 
 
 def dense_ranks(matrix: FloatArray, rng: np.random.RandomState | None = None) -> FloatArray:
@@ -108,7 +138,7 @@ def sparse_ranks(matrix: Any) -> Any:
     place = _tied_places(run, values) - matrix.indptr[:-1][run] + 1.0
     zeros = (d - lengths).astype(np.float64)
     negatives = np.bincount(run, values < 0, n_runs)
-    # A row without zeros has no rank of them: the middle rank serves, as it is that of an all-zero row, too.
+    # A row without zeros has no rank of them: the middle rank is used, which is also that of an all-zero row.
     middle = np.where(zeros > 0, negatives + (zeros + 1) / 2, (d + 1) / 2)
     centred = place + np.where(values > 0, zeros[run], 0.0) - middle[run]
     ranks = np.empty(values.size)
@@ -127,6 +157,7 @@ def _tied_places(run: IntArray, values: FloatArray) -> FloatArray:
 
 PEARSON = pairwise(
     correlation_row_sums,
+    similarity=correlation_similarity,
     name="pearson",
     kind="weights",
     trivial=lambda weights: bool(_constant_rows(weights).all()),
@@ -137,15 +168,16 @@ PEARSON = pairwise(
 
 
 def spearman_measure(*, ties: Literal["average", "random"] = "average", random_state: Any = None) -> Measure:
-    """Build Spearman's measure for a way to rank ties."""
+    """Build Spearman's measure for a given handling of ties."""
     if ties not in ("average", "random"):
         raise ValueError(f"ties must be 'average' or 'random', got {ties!r}")
 
-    def row_sums(weights: Weights) -> FloatArray:
-        return correlation_row_sums(Weights(_ranks(weights, ties, random_state)))
+    def ranked(weights: Weights) -> Weights:
+        return Weights(_ranks(weights, ties, random_state))
 
     return pairwise(
-        row_sums,
+        lambda weights: correlation_row_sums(ranked(weights)),
+        similarity=lambda weights, first, second: correlation_similarity(ranked(weights), first, second),
         name="spearman",
         kind="weights",
         trivial=lambda weights: bool(_constant_rows(weights).all()) and ties == "average",
@@ -159,13 +191,13 @@ def _ranks(weights: Weights, ties: str, random_state: Any) -> Any:
     if ties == "random":
         from sklearn.utils import check_random_state
 
-        # Every feature gets a rank of its own, zeros too.
+        # Every feature gets its own rank, zeros too.
         matrix = weights.matrix.toarray() if weights.is_sparse else weights.matrix
         return dense_ranks(matrix, check_random_state(random_state))
     return sparse_ranks(weights.matrix) if weights.is_sparse else dense_ranks(weights.matrix)
 
 
-def pearson_stability(weights: Any) -> float:
+def pearson_stability(weights: RunsLike) -> float:
     """Average Pearson correlation of the weights of two runs.
 
     Parameters
@@ -181,8 +213,8 @@ def pearson_stability(weights: Any) -> float:
 
     Notes
     -----
-    Equation (4) of [1]_ and S_W of [2]_. Two runs that give every feature one and the same weight count as
-    equal (1); a run that does so and one that does not, as unrelated (0). Large weights dominate: compare
+    Equation (4) of [1]_ and S_W of [2]_. Two runs with the same constant weight for all features count as equal
+    (1); a run with constant weights and any other one, as unrelated (0). Large weights dominate: compare
     :func:`importance_weighted_stability`.
 
     References
@@ -201,7 +233,7 @@ def pearson_stability(weights: Any) -> float:
 
 
 def spearman_stability(
-    weights: Any, *, ties: Literal["average", "random"] = "average", random_state: Any = None
+    weights: RunsLike, *, ties: Literal["average", "random"] = "average", random_state: RandomState = None
 ) -> float:
     """Average Spearman correlation of the weights of two runs.
 
@@ -209,23 +241,23 @@ def spearman_stability(
     ----------
     weights : array-like or sparse matrix of shape (n_runs, n_features)
         The weight, score or importance of each feature in each run. Only their order within a run matters;
-        pass absolute values to rank features by how much they matter whatever the sign.
+        pass absolute values to rank features regardless of the sign.
     ties : {"average", "random"}, default="average"
-        Features with equal weights share the average of their ranks, or get an order at random. Kalousis breaks
-        ties at random because a selector asked for k features must do so too: many zeros then lower the stability.
+        Features with equal weights share the average of their ranks, or are ordered at random. Kalousis breaks
+        ties at random because a selector of exactly k features must do so, too: many zeros then lower the stability.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of ties when `ties="random"`.
 
     Returns
     -------
     stability : float
-        At most 1, reached when all runs rank the features alike; at least −1/(n_runs − 1); 0 is expected of random
-        rankings.
+        At most 1, reached when all runs rank the features in the same order; at least −1/(n_runs − 1); 0 is expected of
+        random rankings.
 
     Notes
     -----
-    S_R of [1]_. A run that gives all features the same weight ranks them all alike: two such runs agree (1), one
-    of them and another kind of run do not (0).
+    S_R of [1]_. A run that gives all features the same weight gives them all the same rank: two such runs agree
+    (1), such a run and another kind of run do not (0).
 
     References
     ----------

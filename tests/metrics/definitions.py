@@ -3,11 +3,13 @@
 Sets are Python sets, rows are lists; nothing here shares code with skstab.
 """
 
-from itertools import combinations, permutations
-from math import log, log2, sqrt
+from functools import cache
+from itertools import combinations, permutations, product
+from math import comb, log, log2, sqrt
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import linear_sum_assignment
 
 
 def sets_of(supports):
@@ -117,17 +119,163 @@ def lausser(supports):
     return sum(i**2 * np.sum(counts == i) for i in range(1, m + 1)) / (m**2 * k)
 
 
-def effective(supports, similarity):
+def kappa_of_pair(a, b, d):
+    agreed = (d - len(a ^ b)) / d
+    chance = (len(a) * len(b) + (d - len(a)) * (d - len(b))) / d**2
+    return (agreed - chance) / (1 - chance)
+
+
+def novovicova(supports):
+    z = np.asarray(supports, dtype=int)
+    counts = [int(c) for c in z.sum(axis=0) if c]
+    if not counts:
+        return 1.0
+    return sum(c * log2(c) for c in counts) / (sum(counts) * log2(len(z)))
+
+
+def effective(supports, similarity=None, groups=None):
     """1 − tr(CS) / tr(CΣ₀), all matrices written out."""
     z = np.asarray(supports, dtype=float)
     d = z.shape[1]
+    if groups is not None:
+        similarity = np.equal.outer(np.asarray(groups), np.asarray(groups)).astype(float)
     sizes = z.sum(axis=1)
     mean = sizes.mean()
     covariance = np.atleast_2d(np.cov(z, rowvar=False))
-    off = (np.mean(sizes**2) - mean) / (d * d - d) - mean**2 / d**2
+    off = (np.mean(sizes**2) - mean) / max(d * d - d, 1) - mean**2 / d**2
     expected = np.full((d, d), off)
     np.fill_diagonal(expected, mean / d * (1 - mean / d))
-    return 1 - np.trace(similarity @ covariance) / np.trace(similarity @ expected)
+    chance = np.trace(similarity @ expected)
+    if abs(chance) < 1e-12:
+        return 1.0
+    return 1 - np.trace(similarity @ covariance) / chance
+
+
+# -- sets in which similar features stand for each other ---------------------------------------------------------------
+
+
+class Similar:
+    """A similarity with a threshold; hashable, so that what random sets share is worked out once."""
+
+    def __init__(self, similarity, threshold):
+        self.values = np.asarray(similarity, dtype=float)
+        self.threshold = threshold
+        self.d = len(self.values)
+
+    def __eq__(self, other):
+        return hash(self) == hash(other)
+
+    def __hash__(self):
+        return hash((self.values.tobytes(), self.threshold))
+
+    def edges(self, a, b):
+        """(similarity, x, y) for the similar x of a and y of b."""
+        return [(self.values[x, y], x, y) for x in sorted(a) for y in sorted(b) if self.values[x, y] >= self.threshold]
+
+
+def matched(a, b, similar):
+    edges = np.zeros((similar.d, similar.d))
+    for _, x, y in similar.edges(a - b, b - a):
+        edges[x, y] = 1
+    return len(a & b) + edges[linear_sum_assignment(edges, maximize=True)].sum()
+
+
+def matched_greedily(a, b, similar):
+    free = (a - b) | (b - a)
+    taken = 0
+    for _, x, y in sorted(similar.edges(a - b, b - a), key=lambda e: (-e[0], min(e[1:]), max(e[1:]))):
+        if {x, y} <= free:
+            free -= {x, y}
+            taken += 1
+    return len(a & b) + taken
+
+
+def with_similar(a, b, similar):
+    """Number of features of a alone with a similar one in b alone."""
+    return len({x for _, x, _ in similar.edges(a - b, b - a)})
+
+
+def mean_similarities(a, b, similar):
+    """Sum over the features of a alone of their mean similarity to the similar ones in b alone."""
+    found = [[s for s, _, _ in similar.edges({x}, b - a)] for x in sorted(a - b)]
+    return sum(sum(values) / len(values) for values in found if values)
+
+
+def counted(a, b, similar):
+    return len(a & b) + min(with_similar(a, b, similar), with_similar(b, a, similar))
+
+
+def averaged(a, b, similar):
+    return len(a & b) + min(mean_similarities(a, b, similar), mean_similarities(b, a, similar))
+
+
+def yu_intersection(a, b, similar):
+    return len(a & b) + (with_similar(a, b, similar) + with_similar(b, a, similar)) / 2
+
+
+def all_sets(d, size):
+    return [set(chosen) for chosen in combinations(range(d), size)]
+
+
+def random_sets(d, size, n_draws, block_size, seed, side):
+    """The first features of shuffled orders, place by place, with a stream for each block of draws."""
+    sets = []
+    for block in range(-(-n_draws // block_size)):
+        rng = np.random.default_rng([seed, block, side])
+        orders = [list(range(d)) for _ in range(min(block_size, n_draws - block * block_size))]
+        for place in range(size):
+            for order, other in zip(orders, rng.integers(place, d, len(orders)), strict=True):
+                order[place], order[other] = order[other], order[place]
+        sets += [set(order[:size]) for order in orders]
+    return sets
+
+
+@cache
+def expected(intersection, similar, sizes, random_state, n_draws, block_size):
+    """Mean over all sets of two sizes, or over random ones where there are more than n_draws pairs of sets."""
+    d, (a, b) = similar.d, sorted(sizes)
+    if intersection is yu_intersection or comb(d, a) * comb(d, b) <= n_draws:
+        pairs = product(all_sets(d, a), all_sets(d, b))
+    else:
+        seed = np.random.RandomState(random_state).randint(2**31 - 1)
+        draws = (random_sets(d, size, n_draws, block_size, seed, side) for side, size in enumerate((a, b)))
+        pairs = zip(*draws, strict=True)
+    return float(np.mean([intersection(one, other, similar) for one, other in pairs]))
+
+
+def _corrected(intersection, maximum=lambda a, b: sqrt(a * b)):
+    """(I − E) / (I_max − E) averaged over pairs; I / I_max where random sets reach the maximum, too."""
+
+    def measure(supports, similarity, threshold=0.9, random_state=None, n_draws=10_000, block_size=500):
+        similar = Similar(similarity, threshold)
+
+        def value(a, b):
+            highest = maximum(len(a), len(b))
+            if highest == 0:
+                return float(a == b)
+            chance = expected(intersection, similar, (len(a), len(b)), random_state, n_draws, block_size)
+            if highest - chance < 1e-12 * highest:
+                chance = 0.0
+            return (intersection(a, b, similar) - chance) / (highest - chance)
+
+        return mean_over_pairs(value, sets_of(supports))
+
+    return measure
+
+
+def zucknick(supports, similarity, threshold=0.9, random_state=None):
+    similar = Similar(similarity, threshold)
+
+    def towards(a, b):
+        return sum(s for s, _, _ in similar.edges(a, b - a)) / len(b) if b else 0.0
+
+    def value(a, b):
+        return (len(a & b) + towards(a, b) + towards(b, a)) / len(a | b) if a | b else 1.0
+
+    return mean_over_pairs(value, sets_of(supports))
+
+
+# -- weights and rankings ----------------------------------------------------------------------------------------------
 
 
 def pearson(weights):
@@ -173,6 +321,17 @@ def importance_weighted(importances):
     return float(np.mean([o - e for o, e in zip(observed, expected, strict=True)]) / (scale - chance))
 
 
+def grouped_importance(importances, groups):
+    """Importances summed within groups, one column for each label."""
+    raw = np.abs(np.asarray(importances, dtype=float))
+    groups = np.asarray(groups)
+    # A factor for each run changes nothing, and keeps sums of large numbers finite.
+    raw = raw / np.maximum(raw.max(axis=1, keepdims=True), 1e-300)
+    return importance_weighted(np.column_stack([raw[:, groups == g].sum(axis=1) for g in sorted(set(groups))]))
+
+
+# -- by name -----------------------------------------------------------------------------------------------------------
+
 SUBSET = {
     "nogueira": nogueira,
     "kuncheva": _subset(lambda a, b, d: (len(a & b) - len(a) ** 2 / d) / (len(a) - len(a) ** 2 / d)),
@@ -187,6 +346,8 @@ SUBSET = {
     ),
     "wald": _subset(lambda a, b, d: (len(a & b) - _chance(a, b, d)) / (min(len(a), len(b)) - _chance(a, b, d))),
     "phi": lambda supports: pearson(np.asarray(supports, dtype=float)),
+    "kappa": _subset(kappa_of_pair),
+    "novovicova": novovicova,
     "goh": goh,
     "davis": davis,
     "krizek": krizek,
@@ -196,3 +357,31 @@ SUBSET = {
 }
 CONSTANT_SIZE = {"kuncheva", "krizek", "guzman", "lausser"}
 WEIGHTS = {"pearson": pearson, "spearman": spearman, "importance_weighted": importance_weighted}
+ADJUSTED = {
+    "intersection_mbm": _corrected(matched),
+    "intersection_greedy": _corrected(matched_greedily),
+    "intersection_count": _corrected(counted),
+    "intersection_mean": _corrected(averaged),
+    "yu": _corrected(yu_intersection, lambda a, b: (a + b) / 2),
+    "zucknick": zucknick,
+}
+RANKING = {"canberra": canberra}
+# Every measure there is, for the tests that go through all of them.
+EVERY = {
+    **SUBSET,
+    **ADJUSTED,
+    "effective": effective,
+    **WEIGHTS,
+    "grouped_importance": grouped_importance,
+    **RANKING,
+}
+
+
+def parameters_for(name, d):
+    """Parameters that join features, for the measures that forgive substitutes: the first two are one."""
+    groups = [0, *range(d - 1)]
+    if name in ("effective", "grouped_importance"):
+        return {"groups": groups}
+    if name in ADJUSTED:
+        return {"similarity": np.equal.outer(groups, groups).astype(float), "random_state": 0}
+    return {}

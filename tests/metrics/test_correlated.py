@@ -94,7 +94,7 @@ def test_one_group_of_everything_leaves_nothing_to_tell_apart():
         ({"similarity": -np.eye(3)}, "similarity must be finite and not negative"),
         ({"similarity": np.full((3, 3), np.nan)}, "similarity must be finite"),
         ({"similarity": np.triu(np.ones((3, 3)))}, "similarity must be symmetric"),
-        ({"similarity": np.eye(3), "groups": [0, 0, 1]}, "similarity and groups exclude each other"),
+        ({"similarity": np.eye(3), "groups": [0, 0, 1]}, "similarity and groups cannot be passed together"),
     ],
 )
 def test_bad_similarities(parameters, message):

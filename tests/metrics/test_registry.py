@@ -9,6 +9,9 @@ from scipy import sparse
 
 from skstab import metrics
 from skstab.metrics import get_measure, measure_table, stability_interval, stability_score
+from skstab.metrics._registry import REGISTRY
+from tests.metrics import definitions
+from tests.metrics.definitions import parameters_for
 
 Z = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 1, 1, 0]])
 EVERY = list(measure_table().index)
@@ -18,17 +21,18 @@ def data_for(name):
     return Z.argsort(axis=1).argsort(axis=1) + 1 if name == "canberra" else Z
 
 
-def test_there_are_22_measures_and_each_has_its_function():
+def test_each_measure_has_its_function_and_its_plain_definition():
     functions = {name.removesuffix("_stability") for name in metrics.__all__ if name.endswith("_stability")}
-    assert functions - {"compare"} == set(EVERY)
-    assert len(EVERY) == 22
+    assert functions - {"compare", "replication"} == set(EVERY) == set(REGISTRY) == set(definitions.EVERY)
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_name_measure_and_function_agree(name):
-    expected = getattr(metrics, f"{name}_stability")(data_for(name))
-    assert stability_score(data_for(name), measure=name) == expected
-    assert get_measure(name)(data_for(name)) == expected
+    parameters = parameters_for(name, 4)
+    expected = getattr(metrics, f"{name}_stability")(data_for(name), **parameters)
+    measure = get_measure(name, **parameters)
+    assert measure(data_for(name)) == stability_score(data_for(name), measure=measure) == expected
+    assert parameters or stability_score(data_for(name), measure=name) == expected
     assert get_measure(get_measure(name)).name == name
 
 
@@ -40,6 +44,9 @@ def test_parameters_reach_the_measure():
     assert get_measure("davis", penalty=0.0)(Z) == metrics.davis_stability(Z, penalty=0.0)
     groups = [0, 0, 1, 2]
     assert get_measure("effective", groups=groups)(Z) == metrics.effective_stability(Z, groups=groups)
+    joined = 0.5 * np.kron(np.eye(2), np.ones((2, 2)))
+    assert get_measure("yu", similarity=joined, threshold=0.5)(Z) == metrics.yu_stability(Z, joined, threshold=0.5)
+    assert get_measure("yu", similarity=joined, threshold=0.5)(Z) != get_measure("yu")(Z)
     ranks = data_for("canberra")
     assert get_measure("canberra", location=2)(ranks) == metrics.canberra_stability(ranks, location=2)
     assert stability_score(Z, measure=get_measure("davis", penalty=0.0)) == metrics.davis_stability(Z, penalty=0.0)
@@ -48,8 +55,8 @@ def test_parameters_reach_the_measure():
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda measure: pickle.loads(pickle.dumps(measure))])  # noqa: S301
 @pytest.mark.parametrize("name", EVERY)
 def test_measures_pickle_and_copy(name, copied):
-    measure = get_measure(name)
-    assert copied(measure)(data_for(name)) == measure(data_for(name))
+    for measure in (get_measure(name), get_measure(name, **parameters_for(name, 4))):
+        assert copied(measure)(data_for(name)) == measure(data_for(name))
     with_penalty = copied(get_measure("davis", penalty=0.25))
     assert with_penalty(Z) == metrics.davis_stability(Z, penalty=0.25)
 
@@ -80,8 +87,8 @@ def test_a_function_sees_validated_data_of_its_kind():
 
 @pytest.mark.parametrize("call", [get_measure, lambda name: stability_score(Z, measure=name)])
 def test_unknown_names_list_the_known_ones(call):
-    with pytest.raises(ValueError, match=r"measure must be one of canberra, cwrel, .*, wald; got 'kappa'"):
-        call("kappa")
+    with pytest.raises(ValueError, match=r"measure must be one of canberra, cwrel, .*, zucknick; got 'unheard_of'"):
+        call("unheard_of")
 
 
 def test_bad_parameters():
@@ -95,9 +102,13 @@ def test_table_lists_each_measure_once_with_its_kind_and_flags():
     table = measure_table()
     assert table.index.is_unique
     assert table.index.name == "name"
-    assert table["kind"].value_counts().to_dict() == {"subset": 18, "weights": 3, "ranking": 1}
+    kinds = {"subset": [*definitions.SUBSET, *definitions.ADJUSTED, "effective"]}
+    kinds |= {"weights": [*definitions.WEIGHTS, "grouped_importance"], "ranking": list(definitions.RANKING)}
+    assert {kind: set(names) for kind, names in table.groupby("kind").groups.items()} == {
+        kind: set(names) for kind, names in kinds.items()
+    }
     assert list(table.columns[:4]) == ["kind", "low", "high", "higher_is_better"]
     assert (table.dtypes.iloc[4:] == "boolean").all()
     assert list(table.index[~table["higher_is_better"]]) == ["krizek"]
     best = table["fully_defined"] & table["bounded"] & table["maximum"] & table["chance_corrected"]
-    assert list(table.index[best]) == ["nogueira", "phi", "importance_weighted", "spearman"]
+    assert list(table.index[best]) == ["nogueira", "phi", "kappa", "importance_weighted", "spearman"]

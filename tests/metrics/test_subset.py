@@ -122,7 +122,7 @@ def test_counts_of_many_runs_do_not_overflow():
     np.testing.assert_array_equal(check_supports(z).counts, [1000, 1000, 0])
 
 
-# -- the papers ------------------------------------------------------------------------------------------------------
+# -- the papers --------------------------------------------------------------------------------------------------------
 
 
 def test_jaccard_of_the_examples_of_nogueira2016():

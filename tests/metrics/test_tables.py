@@ -1,5 +1,7 @@
 """Validation: what is accepted, and which argument an error names."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,16 +11,19 @@ from skstab import metrics
 from skstab.metrics import get_measure, measure_table, stability_score, supports_from_sets
 from tests.metrics import definitions
 
-SUBSET = [*definitions.SUBSET, "effective"]
-EVERY = list(measure_table().index)
+TABLE = measure_table()
+EVERY = list(TABLE.index)
+SUBSET = list(TABLE.index[TABLE["kind"] == "subset"])
+WEIGHTS = list(TABLE.index[TABLE["kind"] == "weights"])
 ARGUMENT = dict.fromkeys(("pearson", "spearman"), "weights") | {
     "importance_weighted": "importances",
+    "grouped_importance": "importances",
     "canberra": "rankings",
 }
 
 
-def function(name):
-    return getattr(metrics, f"{name}_stability")
+def function(name, d=2):
+    return partial(getattr(metrics, f"{name}_stability"), **definitions.parameters_for(name, d))
 
 
 BAD_FOR_ALL = {
@@ -51,7 +56,7 @@ def test_subset_measures_take_only_zeros_and_ones(name, value):
             function(name)(form)
 
 
-@pytest.mark.parametrize("name", ["pearson", "spearman", "importance_weighted", "canberra"])
+@pytest.mark.parametrize("name", [*WEIGHTS, "canberra"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_weights_must_be_finite(name, value):
     w = np.array([[1.0, 2.0], [2.0, value]])
@@ -105,7 +110,7 @@ def test_errors_of_the_generic_functions_name_data():
         stability_score([[2, 1], [1, 1]])
 
 
-# -- degenerate tables: one policy -----------------------------------------------------------------------------------
+# -- degenerate tables: one policy -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SUBSET)
@@ -113,15 +118,15 @@ def test_errors_of_the_generic_functions_name_data():
 def test_nothing_ever_selected(name, form):
     expected = 0.0 if name in ("goh", "krizek") else 1.0
     with pytest.warns(RuntimeWarning, match=rf"all runs agree because .* the {name} stability is {expected:g}"):
-        assert function(name)(form(np.zeros((3, 4), dtype=bool))) == expected
+        assert function(name, 4)(form(np.zeros((3, 4), dtype=bool))) == expected
 
 
 @pytest.mark.parametrize("name", SUBSET)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_everything_always_selected(name, form):
     expected = 0.0 if name in ("davis", "krizek") else 1.0  # Davis at its default penalty: max(0, 1 − 1)
-    with pytest.warns(RuntimeWarning, match="all runs agree because there was nothing to tell apart"):
-        assert function(name)(form(np.ones((3, 4), dtype=bool))) == expected
+    with pytest.warns(RuntimeWarning, match="all runs agree because there was nothing to choose"):
+        assert function(name, 4)(form(np.ones((3, 4), dtype=bool))) == expected
 
 
 @pytest.mark.parametrize("name", ["pearson", "spearman", "importance_weighted"])
@@ -132,34 +137,53 @@ def test_all_features_always_weighted_alike(name, value, form):
         assert function(name)(form(np.full((3, 4), value))) == 1
 
 
+@pytest.mark.parametrize("value", [0.0, 2.5])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_all_groups_always_weighted_alike(value, form):
+    with pytest.warns(RuntimeWarning, match="the grouped_importance stability is 1"):
+        assert metrics.grouped_importance_stability(form(np.full((3, 4), value)), [0, 0, 1, 1]) == 1
+    with pytest.warns(RuntimeWarning, match="the grouped_importance stability is 1"):
+        assert metrics.grouped_importance_stability(form([[1.0, 2.0], [5.0, 0.0]]), ["one", "one"]) == 1
+
+
 def test_a_single_feature_can_only_be_ranked_first():
     with pytest.warns(RuntimeWarning, match="the canberra stability is 1"):
         assert metrics.canberra_stability([[1], [1]]) == 1
 
 
-RATIOS = ["jaccard", "dice", "ochiai", "pog", "npog", "lustgarten", "wald", "phi"]
+RATIOS = ["jaccard", "dice", "ochiai", "pog", "npog", "lustgarten", "wald", "phi", "kappa", *definitions.ADJUSTED]
+CORRECTED = [name for name in RATIOS if TABLE.loc[name, "chance_corrected"]]
 
 
 @pytest.mark.parametrize("name", RATIOS)
 def test_an_empty_set_scores_nothing_against_others_and_everything_against_its_like(name):
     empty, other = [0, 0, 0, 0], [1, 1, 0, 0]
-    assert function(name)([empty, other]) == 0
+    assert function(name, 4)([empty, other]) == 0
     # One pair of three is identical: the two empty sets.
-    assert function(name)([empty, empty, other]) == pytest.approx(1 / 3)
+    assert function(name, 4)([empty, empty, other]) == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("name", ["npog", "lustgarten", "wald", "phi"])
+@pytest.mark.parametrize("name", CORRECTED)
 def test_a_full_set_says_nothing_when_chance_is_taken_off(name):
     full, other = [1, 1, 1, 1], [1, 1, 0, 0]
-    assert function(name)([full, other]) == 0
-    assert function(name)([full, full, other]) == pytest.approx(1 / 3)
-    assert function(name)([full, [0, 0, 0, 0]]) == 0
+    assert function(name, 4)([full, other]) == pytest.approx(0, abs=1e-15)
+    assert function(name, 4)([full, full, other]) == pytest.approx(1 / 3)
+    assert function(name, 4)([full, [0, 0, 0, 0]]) == 0
 
 
 def test_an_empty_run_among_importances():
     assert metrics.importance_weighted_stability([[0, 0], [1, 3]]) == 0
     # A = C = 1/3 from the two empty runs alone.
     assert metrics.importance_weighted_stability([[0, 0], [0, 0], [1, 3]]) == pytest.approx(0, abs=1e-15)
+
+
+def test_an_empty_run_among_groups():
+    assert metrics.grouped_importance_stability([[0, 0, 0], [1, 3, 2]], ["a", "a", "b"]) == 0
+
+
+def test_novovicova_knows_no_pairs_so_that_an_empty_run_only_adds_to_their_number():
+    assert metrics.novovicova_stability([[0, 0, 0, 0], [1, 1, 0, 0]]) == 0
+    assert metrics.novovicova_stability([[0, 0, 0], [1, 1, 0], [1, 1, 0]]) == pytest.approx(np.log(2) / np.log(3))
 
 
 def test_a_constant_row_is_unrelated_to_others():
@@ -173,7 +197,7 @@ def test_cwrel_where_one_count_can_only_be_handed_out_one_way():
     assert metrics.cwrel_stability([[1, 1, 1], [1, 1, 0]]) == pytest.approx(4 / 5)
 
 
-# -- supports_from_sets ----------------------------------------------------------------------------------------------
+# -- supports_from_sets ------------------------------------------------------------------------------------------------
 
 
 def test_names_in_any_container_and_order():

@@ -93,7 +93,7 @@ def test_pearson_of_sets_is_the_phi_coefficient(z):
     assert metrics.pearson_stability(z.astype(float)) == pytest.approx(metrics.phi_stability(z), abs=1e-9)
 
 
-# -- importance-weighted, hamer2021 ----------------------------------------------------------------------------------
+# -- importance-weighted, hamer2021 ------------------------------------------------------------------------------------
 
 
 @given(z=strategies.supports())
@@ -170,7 +170,7 @@ def test_signs_and_scale_of_a_run_do_not_matter(w):
     assert metrics.importance_weighted_stability(w * factors) == pytest.approx(expected, abs=1e-9)
 
 
-# -- rankings --------------------------------------------------------------------------------------------------------
+# -- rankings ----------------------------------------------------------------------------------------------------------
 
 
 @given(r=strategies.rankings())

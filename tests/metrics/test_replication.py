@@ -1,0 +1,446 @@
+"""Stability within pairs of disjoint halves, against brute force; and what intervals say of themselves."""
+
+import pickle
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import sparse, stats
+
+from skstab.metrics import (
+    StabilityInterval,
+    compare_stability,
+    full_size_interval,
+    get_measure,
+    measure_table,
+    replication_stability,
+    stability_in_words,
+    stability_interval,
+    stability_score,
+    stability_test,
+)
+from skstab.metrics._measure import pairwise
+from skstab.metrics._pairwise import jaccard_row_sums
+from skstab.metrics._tables import CHECKS
+from skstab.runs import Runs
+from tests.metrics import definitions, strategies
+
+EVERY = list(measure_table().index)
+P = np.repeat([0.9, 0.5, 0.05], [10, 10, 80])
+
+
+def draw(m, seed, p=P):
+    return np.random.default_rng(seed).random((m, p.size)) < p
+
+
+def of_constant_size(m, seed):
+    rng = np.random.default_rng(seed)
+    return np.argsort(rng.random((m, 30)) - 0.4 * (np.arange(30) < 5), axis=1) < 6
+
+
+def data_for(name, m=12, seed=0):
+    kind = measure_table().loc[name, "kind"]
+    if kind == "ranking":
+        return np.random.default_rng(seed).random((m, 30)).argsort(axis=1) + 1
+    if kind == "weights":
+        return of_constant_size(m, seed) * np.random.default_rng(seed).random((m, 30))
+    return of_constant_size(m, seed)
+
+
+def pair_values(name_or_measure, data):
+    measure = get_measure(name_or_measure)
+    return measure.within_pairs(measure.check(data))
+
+
+def halves_of(data):
+    return [data[start : start + 2] for start in range(0, len(data), 2)]
+
+
+def is_average_over_pairs(name):
+    """Tell by its values: that of ten runs is the mean over their 45 pairs."""
+    data = data_for(name, m=10)
+    values = [stability_score(data[list(pair)], measure=name) for pair in combinations(range(10), 2)]
+    return np.isclose(stability_score(data, measure=name), np.mean(values), atol=1e-12)
+
+
+# -- averages over pairs -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if is_average_over_pairs(name)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_pair_of_an_average_over_pairs_is_a_table_of_two_runs(name, seed):
+    data = data_for(name, seed=seed)
+    found = pair_values(name, data)
+    expected = [stability_score(pair, measure=name) for pair in halves_of(data)]
+    assert found.estimate == pytest.approx(np.mean(expected), abs=1e-12)
+    if name not in ("nogueira", "importance_weighted", "effective"):
+        assert found.values == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def even(table):
+    return table[: len(table) // 2 * 2]
+
+
+@given(z=strategies.supports(min_runs=6))
+@pytest.mark.parametrize("name", sorted(set(definitions.SUBSET) - definitions.CONSTANT_SIZE))
+def test_sets_of_any_sizes_against_the_definition(name, z):
+    measure, z = get_measure(name), even(z)
+    if measure.within_pairs is None or name == "nogueira":
+        return
+    expected = [definitions.SUBSET[name](pair) for pair in halves_of(z)]
+    assert measure.within_pairs(measure.check(z)).values == pytest.approx(np.array(expected), abs=1e-9)
+
+
+@given(w=strategies.weights(min_runs=6), as_sparse=st.booleans())
+@pytest.mark.parametrize("name", ["pearson", "spearman"])
+def test_weights_against_the_definition(name, w, as_sparse):
+    w = even(w)
+    expected = [definitions.WEIGHTS[name](pair) for pair in halves_of(w)]
+    found = pair_values(name, sparse.csr_array(w) if as_sparse else w)
+    assert found.values == pytest.approx(np.array(expected), abs=1e-6)
+
+
+@given(ranks=strategies.rankings(min_runs=6), location=st.sampled_from([None, 1, 2]))
+def test_rankings_against_the_definition(ranks, location):
+    ranks = even(ranks)
+    expected = [definitions.canberra(pair, location) for pair in halves_of(ranks)]
+    found = pair_values(get_measure("canberra", location=location), ranks)
+    assert found.values == pytest.approx(np.array(expected), abs=1e-9)
+
+
+def test_ties_at_random_are_broken_anew_in_each_pair():
+    measure = get_measure("spearman", ties="random", random_state=0)
+    found = replication_stability(np.zeros((200, 6)), measure=measure)
+    assert abs(found.estimate) < 0.2
+    assert found.standard_error > 0.1
+
+
+def test_a_new_average_over_pairs_is_served_without_a_kernel_for_pairs():
+    plain = pairwise(jaccard_row_sums, name="plain", kind="subset", bounds=(0.0, 1.0))
+    z = draw(16, 0)
+    assert replication_stability(z, measure=plain).low == replication_stability(z, measure="jaccard").low
+
+
+# -- measures with a joint correction for chance -----------------------------------------------------------------------
+
+
+def nogueira_of_weighted_pairs(z, share):
+    """Φ from the definition of METHODS: overlap and mean size of each pair, averaged with these shares."""
+    d = z.shape[1]
+    overlaps = np.array([len(a & b) for a, b in map(definitions.sets_of, halves_of(z))])
+    sizes = np.array([(len(a) + len(b)) / 2 for a, b in map(definitions.sets_of, halves_of(z))])
+    a, k = share @ overlaps, share @ sizes
+    return (a - k**2 / d) / (k - k**2 / d)
+
+
+@given(z=strategies.supports(min_runs=6, trivial=False))
+def test_nogueira_values_are_the_estimate_and_its_derivatives(z):
+    z = even(z)
+    assume(0 < z.sum() < z.size)
+    n_pairs, step = len(z) // 2, 1e-5
+    even_shares = np.full(n_pairs, 1 / n_pairs)
+    found = pair_values("nogueira", z)
+    estimate = nogueira_of_weighted_pairs(z, even_shares)
+    assert found.estimate == pytest.approx(estimate, abs=1e-12)
+    for pair, towards in enumerate(np.eye(n_pairs)):
+        ahead, back = (nogueira_of_weighted_pairs(z, even_shares + s * (towards - even_shares)) for s in (step, -step))
+        assert found.values[pair] == pytest.approx(estimate + (ahead - back) / (2 * step), rel=1e-4, abs=1e-5)
+
+
+def test_nogueira_of_sets_of_one_size_is_the_mean_kuncheva_of_the_pairs():
+    z = of_constant_size(14, 3)
+    found, expected = pair_values("nogueira", z), pair_values("kuncheva", z)
+    assert found.estimate == pytest.approx(expected.estimate)
+    assert found.values == pytest.approx(expected.values)
+
+
+def importance_weighted_of_pairs(pairs):
+    observed, expected = [], []
+    for pair in pairs:
+        rows = [row / row.sum() if row.any() else row for row in np.abs(pair)]
+        both_empty = not np.any(pair)
+        observed.append(1.0 if both_empty else np.minimum(*rows).sum())
+        expected.append(1.0 if both_empty else np.minimum.outer(*rows).sum() / len(rows[0]))
+    a, c = np.mean(observed), np.mean(expected)
+    return 1.0 if abs(1 - c) < 1e-12 else (a - c) / (1 - c)
+
+
+def effective_of_pairs(pairs, similarity):
+    z = np.vstack(pairs).astype(float)
+    d, sizes = z.shape[1], z.sum(axis=1)
+    covariance = np.mean([np.cov(pair.astype(float), rowvar=False) for pair in pairs], axis=0)
+    expected = np.full((d, d), (np.mean(sizes**2) - sizes.mean()) / (d * d - d) - (sizes.mean() / d) ** 2)
+    np.fill_diagonal(expected, sizes.mean() / d * (1 - sizes.mean() / d))
+    return 1 - np.trace(similarity @ covariance) / np.trace(similarity @ expected)
+
+
+def pseudo_values(of_pairs, pairs):
+    n = len(pairs)
+    return [n * of_pairs(pairs) - (n - 1) * of_pairs(pairs[:b] + pairs[b + 1 :]) for b in range(n)]
+
+
+@given(w=strategies.weights(min_runs=6), as_sparse=st.booleans())
+def test_importance_weighted_has_pseudo_values(w, as_sparse):
+    w = even(w)
+    found = pair_values("importance_weighted", sparse.csr_array(w) if as_sparse else w)
+    assert found.estimate == pytest.approx(importance_weighted_of_pairs(halves_of(w)), abs=1e-9)
+    assert found.values == pytest.approx(np.array(pseudo_values(importance_weighted_of_pairs, halves_of(w))), abs=1e-8)
+
+
+@pytest.mark.parametrize("form", ["groups", "matrix"])
+def test_effective_has_pseudo_values(form):
+    z, groups = draw(12, 0)[:, 5:25], np.repeat(np.arange(5), 4)
+    similarity = (groups[:, None] == groups) * 1.0
+    chosen = get_measure("effective", **({"groups": groups} if form == "groups" else {"similarity": similarity}))
+    found = pair_values(chosen, z)
+
+    def of_pairs(pairs):
+        return effective_of_pairs(pairs, similarity)
+
+    assert found.estimate == pytest.approx(of_pairs(halves_of(z)))
+    assert found.values == pytest.approx(np.array(pseudo_values(of_pairs, halves_of(z))))
+
+
+def test_effective_without_a_similarity_is_nogueira():
+    z = draw(20, 1)
+    found, expected = (replication_stability(z, measure=name) for name in ("effective", "nogueira"))
+    assert found.estimate == pytest.approx(expected.estimate)
+    assert found.standard_error == pytest.approx(expected.standard_error, rel=0.05), "to the first order the same"
+
+
+# -- the intervals -----------------------------------------------------------------------------------------------------
+
+SERVED = [name for name in EVERY if get_measure(name).within_pairs is not None]
+
+
+def test_measures_whose_value_depends_on_the_number_of_runs_are_not_served():
+    assert not [name for name in SERVED if get_measure(name).varies_with_runs]
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_the_interval_is_the_formula(name):
+    data, n_pairs = data_for(name, m=16), 8
+    estimate, values = pair_values(name, data)
+    error = np.std(values, ddof=1) * np.sqrt(1 / n_pairs + 1)
+    half = stats.t(n_pairs - 1).ppf(0.95) * error
+    low, high = get_measure(name).range(2)
+    found = replication_stability(data, measure=name, confidence_level=0.9)
+    assert found.standard_error == pytest.approx(error)
+    assert (found.low, found.high) == pytest.approx((max(estimate - half, low), min(estimate + half, high)))
+    assert (found.estimate, found.method, found.about) == (pytest.approx(estimate), "replication", "other data")
+    assert found.confidence_level == 0.9
+
+
+def test_the_full_size_interval_is_the_formula():
+    halves, whole = draw(16, 0), draw(30, 1, P**0.8)
+    half = stats.t(7).ppf(0.975) * np.std(pair_values("nogueira", halves).values, ddof=1) * np.sqrt(1 / 8 + 2)
+    found = full_size_interval(whole, halves)
+    estimate = stability_score(whole)
+    assert found.estimate == estimate
+    assert (found.low, found.high) == pytest.approx((max(estimate - half, -1 / 29), min(estimate + half, 1)))
+    assert (found.method, found.about) == ("full size", "other data")
+    assert found.low < replication_stability(halves).low
+
+
+def test_the_full_size_interval_reaches_down_to_that_of_replication():
+    """Bootstraps that agree, and halves that do not: the bootstrap overstates what other data would show."""
+    halves, whole = draw(32, 0, np.full(100, 0.05)), draw(30, 1, np.repeat([0.95, 0.01], [10, 90]))
+    found, replication = full_size_interval(whole, halves), replication_stability(halves)
+    assert found.low == max(replication.low, -1 / 29)
+    assert found.low < found.estimate - (found.high - found.estimate)
+
+
+def test_only_the_two_runs_of_a_pair_are_compared():
+    """Pairs that have nothing in common with each other, and everything within: all pairs of runs would say little."""
+    z = np.repeat(np.eye(6, dtype=bool), 2, axis=0)
+    assert replication_stability(z).estimate == 1
+    assert stability_score(z) < 0.2
+    assert replication_stability(np.roll(z, 1, axis=0)).estimate < 0
+
+
+def test_it_is_unbiased_for_independent_halves():
+    truth = 1 - np.mean(P * (1 - P)) / (P.mean() * (1 - P.mean()))
+    found = [replication_stability(draw(32, seed)).estimate for seed in range(300)]
+    assert np.mean(found) == pytest.approx(truth, abs=3 * np.std(found) / np.sqrt(300) + 0.001)
+
+
+def test_sparse_and_dense_tables_give_the_same():
+    z = draw(16, 0)
+    for name in SERVED:
+        if measure_table().loc[name, "kind"] != "ranking" and measure_table().loc[name, "fully_defined"]:
+            dense, csr = (replication_stability(form, measure=name) for form in (z, sparse.csr_array(z)))
+            assert (dense.low, dense.high) == pytest.approx((csr.low, csr.high), abs=1e-12), name
+
+
+def test_runs_know_their_pairs():
+    z = draw(16, 0)
+    shuffled = np.random.default_rng(0).permutation(16)
+    runs = Runs(np.vstack([z[shuffled], z[:1]]), pairs=[*(shuffled // 2), 99])
+    assert replication_stability(runs).estimate == pytest.approx(replication_stability(z).estimate)
+    assert replication_stability(runs).high == pytest.approx(replication_stability(z).high)
+    found, expected = full_size_interval(runs, runs), full_size_interval(runs.supports, z)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    with pytest.raises(ValueError, match="the runs are not of pairs of disjoint halves"):
+        replication_stability(Runs(z))
+
+
+@pytest.mark.parametrize("fill", [0, 1])
+@pytest.mark.parametrize("name", ["nogueira", "jaccard", "importance_weighted", "effective"])
+def test_nothing_to_choose_is_full_agreement_with_a_warning(name, fill):
+    with pytest.warns(RuntimeWarning, match=f"nothing to choose .* the {name} stability is 1 by convention"):
+        found = replication_stability(np.full((8, 5), fill), measure=name)
+    assert (found.low, found.estimate, found.high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("n_runs", [2, 4, 7])
+def test_there_are_whole_pairs_and_at_least_three(n_runs):
+    message = rf"data must have an even number of runs \(rows\), two for each of at least 3 pairs.*got {n_runs}"
+    with pytest.raises(ValueError, match=message):
+        replication_stability(draw(n_runs, 0))
+    with pytest.raises(ValueError, match=message.replace("data", "halves", 1)):
+        full_size_interval(draw(10, 0), draw(n_runs, 0))
+
+
+@pytest.mark.parametrize("measure", ["lausser", "davis", get_measure(lambda z: z.mean(), name="mine")])
+def test_other_measures_are_refused(measure):
+    with pytest.raises(ValueError, match=r"measure '.*' is not defined within pairs of runs.*use 'nogueira'"):
+        replication_stability(of_constant_size(8, 0), measure=measure)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="confidence_level must be between 0 and 1, got 2"):
+        replication_stability(draw(8, 0), confidence_level=2)
+    with pytest.raises(ValueError, match="data must hold only 0/1"):
+        replication_stability(draw(8, 0) * 3)
+    with pytest.raises(ValueError, match="whole must hold only 0/1"):
+        full_size_interval(draw(8, 0) * 3, draw(8, 0))
+    with pytest.raises(ValueError, match="use 'nogueira'"):
+        replication_stability(draw(8, 0), measure="kuncheva")
+
+
+def test_every_kind_of_table_can_be_taken_by_pairs():
+    assert {get_measure(name).kind for name in SERVED} == set(CHECKS)
+
+
+# -- what an interval says of itself -----------------------------------------------------------------------------------
+
+
+def test_an_interval_says_what_it_is_about():
+    found = stability_interval(draw(20, 0))
+    assert found.about == "resampling error"
+    assert str(found) == f"{found.estimate:.2f} (95% interval {found.low:.2f} to {found.high:.2f}, resampling error)"
+    assert "about='other data'" in repr(replication_stability(draw(20, 0)))
+    assert str(replication_stability(draw(20, 0), confidence_level=0.995)).endswith(", other data)")
+    assert "(99.5% interval" in str(replication_stability(draw(20, 0), confidence_level=0.995))
+
+
+def test_an_interval_without_ends_says_so():
+    assert str(StabilityInterval(0.5, np.nan, np.nan, np.nan, "jackknife", 0.95)) == "0.50 (no interval)"
+
+
+def test_intervals_pickle_and_compare():
+    found = replication_stability(draw(20, 0))
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (-0.2, "poor"),
+        (0.39, "poor"),
+        (0.4, "intermediate to good"),
+        (0.75, "intermediate to good"),
+        (0.76, "excellent"),
+        (1, "excellent"),
+    ],
+)
+def test_words_of_table_3(value, words):
+    assert stability_in_words(value) == words
+
+
+@pytest.mark.parametrize("value", [np.nan, 1.01])
+def test_words_need_a_stability(value):
+    with pytest.raises(ValueError, match="value must be a stability of at most 1"):
+        stability_in_words(value)
+
+
+# -- where the jackknife is too narrow ---------------------------------------------------------------------------------
+
+
+def taking_turns(m, shares, seed=0, n_noise=0):
+    """Seven features always, and one of some that take turns; further ones now and then."""
+    rng = np.random.default_rng(seed)
+    z = np.zeros((m, 40), dtype=bool)
+    z[:, :7] = True
+    z[np.arange(m), 7 + rng.permutation(np.repeat(np.arange(len(shares)), shares))] = True
+    z[:, 20 : 20 + n_noise] = rng.random((m, n_noise)) < 0.2
+    return z
+
+
+def whole_sets_take_turns(m):
+    z = np.zeros((m, 40), dtype=bool)
+    z[::2, :15] = z[1::2, 10:22] = True
+    return z
+
+
+@pytest.mark.parametrize("method", ["jackknife", "asymptotic"])
+@pytest.mark.parametrize("z", [taking_turns(20, (10, 10)), taking_turns(20, (8, 12)), whole_sets_take_turns(20)])
+def test_selections_that_take_turns_are_warned_of(method, z):
+    with pytest.warns(UserWarning, match=f"method='{method}' can be too narrow.*use method='conformal'") as caught:
+        stability_interval(z, method=method)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    for form in (stability_test, compare_stability):
+        with pytest.warns(UserWarning, match="test can reject too often") as caught:
+            form(z, 0.5) if form is stability_test else form(z, draw(20, 0)[:, :40])
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("method", ["conformal", "bootstrap"])
+def test_other_methods_do_not_warn(method):
+    stability_interval(taking_turns(20, (10, 10)), method=method, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "z",
+    [
+        taking_turns(20, (20,)),
+        taking_turns(20, (19, 1)),  # the one run has influence
+        taking_turns(100, (20, 80)),
+        taking_turns(20, (10, 10), n_noise=5),
+        taking_turns(20, (7, 7, 6)),
+        taking_turns(6, (3, 3)),
+    ],
+    ids=["agree", "one differs", "unequal", "others vary", "three", "few runs"],
+)
+def test_ordinary_tables_do_not_warn(z):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stability_interval(z)
+
+
+def test_weights_do_not_warn():
+    stability_interval(taking_turns(20, (10, 10)) * 1.0, measure="pearson")
+
+
+@pytest.mark.parametrize("m", [10, 30])
+def test_where_it_warns_conformal_covers_and_the_jackknife_does_not(m):
+    """Two features take turns half and half: with k = 8 of d = 40 the truth is 1 − 0.5 / (8 (1 − 8/40))."""
+    truth, covered, rng = 1 - 0.5 / 6.4, [], np.random.default_rng(0)
+    for _ in range(150):
+        first = rng.binomial(m, 0.5)
+        z = taking_turns(m, (first, m - first))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [
+                stability_interval(z, method=name, confidence_level=0.9, random_state=0, n_resamples=100)
+                for name in ("jackknife", "conformal")
+            ]
+        covered.append([one.low - 1e-9 <= truth <= one.high + 1e-9 for one in found])
+    jackknife, conformal = np.mean(covered, axis=0)
+    assert jackknife < 0.89
+    assert conformal > 0.93
