@@ -1,0 +1,145 @@
+"""Supports of runs that were made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from skstab.runs._rows import in_one_form
+from skstab.runs._selection import last_step_of, selection_of, support_of, why_no_support
+
+__all__ = ["collect_supports", "tables_of_estimators"]
+
+
+def collect_supports(source: Any) -> np.ndarray | csr_array:
+    """Collect what several runs selected, from what is already fitted.
+
+    Parameters
+    ----------
+    source : dict, iterable of estimators, or estimator
+        One of
+
+        - the result of :func:`sklearn.model_selection.cross_validate` with `return_estimator=True`;
+        - fitted selectors, sparse models, or searches or pipelines of them, one for each run;
+        - a fitted :class:`sklearn.feature_selection.RFECV`, or a pipeline that ends in one: what it selected in each of
+          its splits at the number of features that it chose.
+
+    Returns
+    -------
+    supports : ndarray or csr_array of bool of shape (n_runs, n_features)
+        One row for each run, in the columns of the estimators' input; sparse when that is smaller.
+
+    See Also
+    --------
+    Runs.from_estimators : The same with importances and names.
+    skstab.metrics.stability_score : Measure the stability of the supports.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_validate
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skstab.model_selection import collect_supports
+    >>> X, y = make_classification(n_features=6, n_informative=2, n_redundant=0, random_state=0)
+    >>> pipe = make_pipeline(SelectKBest(k=2), LogisticRegression())
+    >>> supports = collect_supports(cross_validate(pipe, X, y, cv=3, return_estimator=True))
+    >>> supports.shape
+    (3, 6)
+    >>> supports.sum(axis=1)
+    array([2, 2, 2])
+    """
+    supports = _supports_of_splits(source) if hasattr(source, "fit") else _supports_of_runs(_estimators(source))
+    (table,) = in_one_form(supports, best=True)
+    return table
+
+
+def tables_of_estimators(fitted: Any) -> tuple[Any, Any, Any, Any]:
+    """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
+    if hasattr(fitted, "fit"):
+        return collect_supports(fitted), None, None, getattr(fitted, "feature_names_in_", None)
+    runs = _estimators(fitted)
+    supports = collect_supports(runs)
+    importances, coefs = zip(*map(_weights_of, runs), strict=True)
+    names = next((run.feature_names_in_ for run in runs if hasattr(run, "feature_names_in_")), None)
+    return supports, _stacked(importances), _stacked(coefs), names
+
+
+def _weights_of(run: Any) -> tuple[Any, Any]:
+    """Read importances, in the units of the features, and coefficients; None where they cannot be read."""
+    try:
+        chosen = selection_of(run, None, scale_importances=False)
+    except ValueError:  # its support is known all the same
+        return None, None
+    return chosen.importances, chosen.coef
+
+
+def _stacked(rows: Iterable[Any]) -> Any:
+    rows = list(rows)
+    return None if any(row is None for row in rows) else np.vstack(rows)
+
+
+def _estimators(source: Any) -> list[Any]:
+    if isinstance(source, Mapping):
+        if "estimator" not in source:
+            raise ValueError("the dict has no key 'estimator': call cross_validate(..., return_estimator=True)")
+        source = source["estimator"]
+    if not isinstance(source, Iterable) or isinstance(source, str):
+        raise TypeError(
+            "source must be the dict of cross_validate, an iterable of fitted estimators or a fitted RFECV, got "
+            f"{type(source).__name__}"
+        )
+    runs = list(source)
+    if not runs:
+        raise ValueError("source has no estimators: there is no run to collect")
+    return runs
+
+
+def _supports_of_runs(runs: list[Any]) -> np.ndarray:
+    supports = [_support_of_run(position, run) for position, run in enumerate(runs)]
+    counts = sorted({len(support) for support in supports})
+    if len(counts) > 1:
+        raise ValueError(
+            f"the estimators must be fitted on the same features, got different numbers of features: {counts}"
+        )
+    if len({tuple(run.feature_names_in_) for run in runs if hasattr(run, "feature_names_in_")}) > 1:
+        raise ValueError("the estimators must be fitted on the same features, got different names or order")
+    return np.vstack(supports)
+
+
+def _support_of_run(position: int, run: Any) -> np.ndarray:
+    who = f"estimator {position} ({type(run).__name__})"
+    if not hasattr(run, "fit"):
+        raise TypeError(f"{who} of source is not an estimator")
+    try:
+        check_is_fitted(run)
+    except NotFittedError as error:
+        raise NotFittedError(f"{who} is not fitted; perhaps its run failed") from error
+    support = support_of(run)
+    if support is None:
+        raise ValueError(f"{who}: {why_no_support(run)}")
+    return support
+
+
+def _supports_of_splits(estimator: Any) -> np.ndarray:
+    """Read the supports that an `RFECV` kept of its splits, in the columns of the input."""
+    check_is_fitted(estimator)
+    rfecv, columns, n_features = last_step_of(estimator)
+    results = getattr(rfecv, "cv_results_", {})
+    keys = [f"split{i}_support" for i in range(len(results)) if f"split{i}_support" in results]
+    if not keys:
+        raise ValueError(
+            f"one {type(estimator).__name__} is one run, unless it is an RFECV, which keeps the supports of its "
+            "splits: pass several fitted estimators, or the result of cross_validate(..., return_estimator=True)"
+        )
+    chosen = np.flatnonzero(results["n_features"] == rfecv.n_features_)[0]
+    local = np.array([results[key][chosen] for key in keys], dtype=bool)
+    supports = np.zeros((len(local), n_features), dtype=bool)
+    supports[:, columns] = local
+    return supports

@@ -1,0 +1,442 @@
+"""What one fitted estimator selected, in the columns of its input.
+
+The public reading of an estimator: it is first traced (`_trace`), and only then are weights taken from the best place,
+scaled, and assigned to the columns of the input.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import (
+    BayesianRidge,
+    GammaRegressor,
+    HuberRegressor,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+    TheilSenRegressor,
+    TweedieRegressor,
+)
+from sklearn.pipeline import Pipeline
+from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
+
+from skstab._pipelines import class_name, steps_of
+from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
+from skstab.runs._columns import combine_parts, output_to_input_columns, scatter_to_input
+from skstab.runs._outputs import RunOutputs
+from skstab.runs._packed import Reading, Selection
+from skstab.runs._readers import keeps_every_feature
+from skstab.runs._trace import Expanded, Source, Trace, inner_model, known_width, trace_of
+from skstab.runs._values import Getter, asked_values, coef_rows, declares_weights, given_rows, own_rows
+from skstab.runs._view import UnreadableError, View
+
+__all__ = ["Selection", "last_step_of", "read_run", "selection_of", "support_of", "why_no_support"]
+
+# Their zeros are accidents of the data (a constant column), not a selection. For models that are not listed a zero
+# coefficient is a dropped feature.
+_DENSE = (
+    *(BayesianRidge, GammaRegressor, HuberRegressor, LinearRegression, PoissonRegressor, Ridge),
+    *(RidgeClassifier, RidgeClassifierCV, RidgeCV, TheilSenRegressor, TweedieRegressor),
+    *(SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM, LinearDiscriminantAnalysis),
+    *(CCA, PLSCanonical, PLSRegression),
+)
+
+
+def selection_of(
+    estimator: Estimator,
+    X: MatrixLike | None,
+    y: ArrayLike | None = None,
+    *,
+    importance_getter: Getter = "auto",
+    scale_importances: bool = True,
+    zero_outside: bool = True,
+    require_support: bool = False,
+) -> Selection:
+    """Read what a fitted estimator selected.
+
+    The estimator is a selector, a model with weights, a search or another wrapper that passes its input on to one
+    fitted model (`best_estimator_`, `estimator_`, `regressor_`), an ensemble of copies of one model, or a `Pipeline` of
+    such steps. A pipeline's steps before the last must select features, pass them one to one or expand them (encoders,
+    splines, bins): the outputs of a column belong to it, which is selected where any of them is, with the norm of their
+    importances.
+
+    The support is the first of these that exists: what a reader says that was registered by :func:`register_reader`;
+    the method `__skstab_selection__` of the object; a reader of this package; `get_support()`; `support_` of a
+    transformer, a mask or indices; names of outputs that are some of those of the inputs; the non-zero `coef_`.
+    Importances are read in the same order, after `importance_getter`. Where they exist but cannot be read, they are
+    None with a warning, if the support is known.
+
+    Parameters
+    ----------
+    estimator : object
+        The fitted estimator.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows the estimator was fitted on. They are read only where importances need them, and may be None where they
+        do not.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The target; only an `importance_getter` that asks for data sees it.
+    importance_getter : str or callable, default="auto"
+        Where importances come from. "auto": the final model's `coef_`, else its `feature_importances_`; where it has
+        neither or there is none, the same of the last selector's inner model, else the selector's `scores_`. Another
+        string is an attribute path, looked up on `estimator`, then on its final model. A callable with at most one
+        required positional parameter gets `estimator`; with more, it gets the final model and the `X` and `y` that
+        model was fitted on, after the pipeline's earlier steps. The result has one value, or one column, for each
+        feature that the final model saw (or each of the input's); several rows (classes, outputs) enter by their
+        Euclidean norm. A `coef_` and what a callable returns count by size. `feature_importances_`, `scores_`, what a
+        reader gives, and a callable that has an attribute `signed = True`, count with their sign: where some are below
+        zero, all are counted from the lowest.
+    scale_importances : bool, default=True
+        Whether importances that come from a `coef_` are multiplied by the standard deviation of each feature as the
+        model saw it: they are then those of features of unit variance.
+    zero_outside : bool, default=True
+        Whether features outside the support have the importance 0, whatever the getter says.
+    require_support : bool, default=False
+        Whether a model that keeps every feature is an error, which says what to do instead.
+
+    Returns
+    -------
+    selection : Selection
+        The support, the importances and the signed weights.
+
+    See Also
+    --------
+    register_reader : How objects of other kinds are read.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skstab.runs import selection_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipe = make_pipeline(SelectKBest(k=2), GaussianNB()).fit(X, y)
+    >>> selection_of(pipe, X, y).support
+    array([False, False,  True,  True])
+    """
+    reading = read_run(
+        estimator,
+        X,
+        y,
+        importance_getter=importance_getter,
+        scale_importances=scale_importances,
+        zero_outside=zero_outside,
+    )
+    if require_support and reading.support is None:
+        raise ValueError(why_no_support(estimator))
+    return reading.warned().selection
+
+
+def read_run(
+    estimator: Estimator,
+    X: MatrixLike | None,
+    y: ArrayLike | None = None,
+    *,
+    importance_getter: Getter = "auto",
+    scale_importances: bool = True,
+    zero_outside: bool = True,
+) -> Reading:
+    """Read what a fitted estimator selected as `selection_of` does, with more about it and without a warning.
+
+    Parameters
+    ----------
+    estimator : object
+        The fitted estimator.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows it was fitted on.
+    y : array-like, default=None
+        The target.
+    importance_getter : str or callable, default="auto"
+        Where importances come from.
+    scale_importances : bool, default=True
+        Whether coefficients are multiplied by standard deviations.
+    zero_outside : bool, default=True
+        Whether features outside the support have the importance 0.
+
+    Returns
+    -------
+    reading : Reading
+        The `Selection`, the outputs of encoders that were selected, and why importances could not be read, if so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.feature_selection import VarianceThreshold
+    >>> from skstab.runs import read_run
+    >>> X = np.array([[0, 1], [0, 2]])
+    >>> read_run(VarianceThreshold().fit(X), X).support
+    array([False,  True])
+    """
+    if X is not None and len(getattr(X, "shape", ())) != 2:
+        raise ValueError(f"X must be None or a 2D array of rows and features, got {X!r}")
+    view = View(X, y)
+    n_features = known_width(estimator) if X is None else view.X.shape[1]
+    trace = trace_of(estimator, n_features, view)
+    selection, why = _resolve(estimator, trace, view, importance_getter, scale_importances)
+    if zero_outside:
+        selection = _zeroed(selection)
+    if selection.support is None and selection.importances is None:
+        raise ValueError(why or _why_nothing(trace.sources[0].model if trace.sources else estimator))
+    outputs = None if trace.expanded is None else _outputs(trace.expanded, _names_in(estimator, X, n_features))
+    return Reading(selection, outputs, why)
+
+
+def _names_in(estimator: Any, X: Any, n_features: int) -> Any:
+    names = getattr(X, "columns", None)
+    return getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(n_features)]) if names is None else names
+
+
+def _outputs(expanded: Expanded, names: Any) -> RunOutputs | None:
+    """Return which outputs of the last expanding step were selected."""
+    after, outputs = expanded
+    support = _support(after, _linear(after))
+    return None if support is None else RunOutputs(outputs.names(names), outputs.inputs, support)
+
+
+def support_of(estimator: Estimator) -> BoolArray | None:
+    """Read the support of a fitted estimator without its data.
+
+    Parameters
+    ----------
+    estimator : object
+        The fitted estimator, as in `selection_of`.
+
+    Returns
+    -------
+    support : ndarray of bool of shape (n_features,) or None
+        The selected features; None where the estimator does not select.
+    """
+    trace = trace_of(estimator, known_width(estimator), View(None, None))
+    return _support(trace, _linear(trace))
+
+
+def last_step_of(estimator: Any) -> tuple[Any, IntArray, int]:
+    """Find the last step of a pipeline, and the columns of the input that reach it.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator; one that is not a `Pipeline` is its own last step.
+
+    Returns
+    -------
+    last : object
+        The last step, never itself a `Pipeline`.
+
+    columns : ndarray of int of shape (n_features_at_last,)
+        For each feature of the last step, its column in the input.
+
+    n_features : int
+        The number of features of the input.
+    """
+    n_features = known_width(estimator)
+    columns = np.arange(n_features)
+    *steps, (_, last) = steps_of(estimator) if isinstance(estimator, Pipeline) else [("estimator", estimator)]
+    for name, step in steps:
+        columns = columns[output_to_input_columns(name, step, len(columns)).inputs]
+    return last, columns, n_features
+
+
+def why_no_support(estimator: Estimator) -> str:
+    """Say why an estimator has no support, and what to wrap it in.
+
+    Parameters
+    ----------
+    estimator : object
+        An estimator whose `Selection.support` is None.
+
+    Returns
+    -------
+    message : str
+        The text of an error.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skstab.runs import why_no_support
+    >>> print(why_no_support(Ridge().fit([[0, 1], [1, 0]], [0, 1])))
+    Ridge does not select features, it keeps every feature: ...
+    """
+    model = _innermost(estimator)
+    name = class_name(model)
+    advice = f"wrap it in a selector, for instance SelectFromModel({name}(...)) or RFE({name}(...))"
+    if not declares_weights(model):
+        advice = (
+            f"wrap it in SequentialFeatureSelector({name}(...)), or put a selector before it in a Pipeline "
+            "(SelectKBest, SelectFromModel with a model that has weights)"
+        )
+    return (
+        f"{name} does not select features, it keeps every feature: {advice}, choose a model with an L1 penalty, or "
+        'measure its weights or their ranking (measure="pearson", "spearman")'
+    )
+
+
+def _innermost(estimator: Any) -> Any:
+    """Find the model that a selector could be wrapped around: inside pipelines, searches and other wrappers."""
+    model = steps_of(estimator)[-1][1] if isinstance(estimator, Pipeline) else estimator
+    inner = inner_model(model, (known_width(model), None))
+    return model if inner is None else _innermost(inner)
+
+
+# -- weights -----------------------------------------------------------------------------------------------------------
+
+
+class _Weights(NamedTuple):
+    """Rows of weights over some columns, and the linear model they are the `coef_` of, if any."""
+
+    rows: FloatArray
+    columns: IntArray
+    view: View
+    linear: Any = None
+
+
+def _resolve(estimator: Any, trace: Trace, view: View, getter: Getter, scale: bool) -> tuple[Selection, str | None]:
+    """Read the support and, apart from it, the importances; say why where only these can't be read."""
+    asked = not (isinstance(getter, str) and getter == "auto")
+    importances, why = None, None
+    try:
+        weights = _asked_weights(estimator, trace, view, getter) if asked else _first_weights(trace, scale)
+    except UnreadableError as error:
+        if asked or trace.selected is None:
+            raise
+        return Selection(_support(trace, None), None, None, True), str(error)
+    linear = weights if weights is not None and weights.linear is not None else _linear(trace)
+    support = _support(trace, linear)
+    try:
+        importances = _importances(weights, trace.n_features, scale)
+    except UnreadableError as error:
+        if asked or support is None:
+            raise
+        why = str(error)
+    coef = None
+    if linear is not None and len(linear.rows) == 1 and not linear.view.expanded:
+        coef = scatter_to_input(linear.rows[0], linear.columns, trace.n_features)
+    return Selection(support, importances, coef, trace.selected is not None), why
+
+
+def _zeroed(selection: Selection) -> Selection:
+    for values in (selection.importances, selection.coef):
+        if values is not None and selection.support is not None:
+            values[~selection.support] = 0.0
+    return selection
+
+
+def _support(trace: Trace, linear: _Weights | None) -> BoolArray | None:
+    support = np.zeros(trace.n_features, dtype=bool)
+    if trace.selected is not None:
+        support[trace.selected] = True
+        return support
+    if linear is not None and _can_drop(linear.linear):
+        support[linear.columns[linear.rows.any(axis=0)]] = True
+        return support
+    # Without a selector there is one source; its members' masks are over the columns it saw.
+    masks = [_support(t, _linear(t)) for s in trace.sources for t in s.traces] if linear is None else []
+    known = [mask for mask in masks if mask is not None]
+    if known and len(known) == len(masks):
+        support[trace.sources[0].columns[np.logical_or.reduce(known)]] = True
+        return support
+    if trace.left is None:
+        return None
+    support[trace.left] = True
+    return support
+
+
+def _can_drop(model: Any) -> bool:
+    """Whether a zero coefficient of this linear model means that it dropped the feature."""
+    if isinstance(model, _DENSE) or keeps_every_feature(model):
+        return bool(getattr(model, "positive", False))
+    penalty = getattr(model, "penalty", "unknown")
+    if penalty is None or (isinstance(penalty, str) and penalty in ("l1", "l2")):
+        return penalty == "l1"
+    # `l1_ratio_` is the one a cross-validated model chose, None where it had nothing to choose.
+    ratio = getattr(model, "l1_ratio_", getattr(model, "l1_ratio", 1.0))
+    return any(r is not None and r > 0 for r in np.ravel(ratio))
+
+
+def _linear(trace: Trace) -> _Weights | None:
+    """Return the coefficients of the final model, if it is linear."""
+    if not trace.sources:
+        return None
+    source = trace.sources[0]
+    rows = coef_rows(source.model, len(source.columns), source.read)
+    return None if rows is None else _Weights(rows, source.columns, source.view, linear=source.model)
+
+
+def _first_weights(trace: Trace, scale: bool) -> _Weights | None:
+    found = (_source_weights(source, scale) for source in trace.sources)
+    return next((weights for weights in found if weights is not None), None)
+
+
+def _source_weights(source: Source, scale: bool) -> _Weights | None:
+    model, columns, view = source.model, source.columns, source.view
+    if source.read is not None and source.read.importances is not None:
+        return _Weights(given_rows(source.read.importances, model, len(columns)), columns, view)
+    if source.getter != "auto":
+        weights = _asked_weights(model, source.traces[0], view, source.getter)
+        return weights._replace(columns=columns[weights.columns])
+    if source.traces:
+        return _members_weights(source, scale)
+    coef = coef_rows(model, len(columns), source.read)
+    if coef is not None:
+        return _Weights(coef, columns, view, model)
+    rows = own_rows(model, len(columns))
+    return None if rows is None else _Weights(rows, columns, view)
+
+
+def _members_weights(source: Source, scale: bool) -> _Weights | None:
+    """Put the importances of the members of an ensemble below each other, times the weights of members (AdaBoost)."""
+    found = [_resolve(source.model, t, source.view, "auto", scale)[0].importances for t in source.traces]
+    known = [importances for importances in found if importances is not None]
+    if len(known) < len(found):
+        return None
+    votes = np.asarray(getattr(source.model, "estimator_weights_", np.ones(len(known))))[: len(known), None]
+    return _Weights(np.vstack(known) * votes, source.columns, source.view)
+
+
+def _asked_weights(estimator: Any, trace: Trace, view: View, getter: Getter) -> _Weights:
+    """Read weights by an `importance_getter` other than "auto"."""
+    every = np.arange(trace.n_features)
+    source = trace.sources[0] if trace.sources else Source(estimator, every, view)
+    asked = asked_values(getter, estimator, source.model, source.view)
+    # A path may lead to a selector's inner model, which saw other columns than the final one.
+    source = next((s for s in trace.sources if s.model is asked.linear), source)
+    rows, linear = asked.rows(getter, len(source.columns), trace.n_features), asked.linear
+    if rows.shape[1] == len(source.columns):
+        return _Weights(rows, source.columns, source.view, linear)
+    return _Weights(rows, every, view, linear)
+
+
+def _importances(weights: _Weights | None, n_features: int, scale: bool) -> FloatArray | None:
+    if weights is None:
+        return None
+    rows = weights.rows
+    values = np.abs(rows[0]) if len(rows) == 1 else np.linalg.norm(rows, axis=0)
+    used = np.flatnonzero(values != 0)
+    if scale and weights.linear is not None and len(used):
+        # A sparse model used few columns: the others are not even looked at.
+        columns = slice(None) if len(used) == len(values) else used
+        values[columns] *= weights.view.deviations(columns)
+        if not np.isfinite(values).all():
+            raise ValueError("importances cannot be scaled: X has NaN or infinite values")
+    # Of an input that was expanded, the norm of its parts; copies of a feature add up.
+    to_input = combine_parts if weights.view.expanded else scatter_to_input
+    return to_input(values, weights.columns, n_features)
+
+
+def _why_nothing(estimator: Any) -> str:
+    name = class_name(estimator)
+    wrapped = f", SequentialFeatureSelector({name}(...))" if hasattr(estimator, "predict") else ""
+    return (
+        f"{name} has neither a support (get_support) nor weights (coef_, feature_importances_), so the features that "
+        "it selected are unknown: put a selector before it in a Pipeline (SelectFromModel with a model that has "
+        f"weights, SelectKBest{wrapped}), pass importance_getter, or declare how it is read "
+        "(skstab.runs.register_reader)"
+    )

@@ -1,0 +1,129 @@
+"""The training data on its way to a model: the steps it passed, and what the model saw."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_array
+
+from skstab._compat import take_rows
+from skstab._pipelines import class_name
+from skstab._random import random_parameters
+from skstab._statistics import column_deviations
+from skstab._typing import FloatArray, IntArray
+
+__all__ = ["Take", "TakeRows", "UnreadableError", "View", "is_sampler"]
+
+
+class UnreadableError(ValueError):
+    """Importances are there but cannot be read."""
+
+
+class Passed(NamedTuple):
+    """A step that the data passed, and the columns it took, where that is all it did."""
+
+    step: Any
+    kept: IntArray | None
+
+
+@dataclass(frozen=True)
+class View:
+    """The training data, and the steps it passed on its way to a model."""
+
+    X: Any
+    y: Any
+    steps: tuple[Passed, ...] = ()
+    targets: tuple[Any, ...] = ()
+    expanded: bool = False  # whether a step made several columns of one
+
+    def then(self, step: Any, kept: IntArray | None = None, *, expands: bool = False) -> View:
+        """Return the view after one more step."""
+        return replace(self, steps=(*self.steps, Passed(step, kept)), expanded=self.expanded or expands)
+
+    def towards(self, wrapper: Any) -> View:
+        """View of the model inside a wrapper, which may transform the target."""
+        target = getattr(wrapper, "transformer_", None)
+        return self if target is None else replace(self, targets=(*self.targets, target))
+
+    def data(self, n_steps: int | None = None) -> tuple[Any, Any]:
+        """X and y as the model saw them, or after the first steps only."""
+        X, y = self.X, self.y
+        with warnings.catch_warnings():
+            # Ensembles and selectors may have given their models arrays where we have a table.
+            warnings.filterwarnings("ignore", "X has feature names, but", UserWarning)
+            for step, _ in self.steps[:n_steps]:
+                X, y = (step.transform(X), y) if hasattr(step, "transform") else _resampled(step, X, y)
+        return X, self._target(y)
+
+    def _target(self, y: Any) -> Any:
+        for transformer in self.targets:
+            y = np.asarray(transformer.transform(np.asarray(y).reshape(len(y), -1)))
+            y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        return y
+
+    def deviations(self, columns: IntArray | slice) -> FloatArray:
+        """Compute the standard deviations of some columns as the model saw them."""
+        wanted: Any = columns
+        for position in range(len(self.steps), 0, -1):
+            step, kept = self.steps[position - 1]
+            if kept is not None:
+                wanted = kept[wanted]
+            elif type(step) is StandardScaler and step.with_std:
+                # What is left after the division; 1, or 0 where a feature is constant.
+                left: FloatArray = (np.sqrt(step.var_) / step.scale_)[wanted]
+                return left
+            else:
+                return column_deviations(self.data(position)[0], wanted)
+        return column_deviations(self.X, wanted)
+
+
+# -- steps that change rows --------------------------------------------------------------------------------------------
+
+
+def is_sampler(step: Any) -> bool:
+    """Whether a step adds or drops rows while fitting (imbalanced-learn)."""
+    return hasattr(step, "fit_resample") and not hasattr(step, "transform")
+
+
+def _resampled(sampler: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Repeat what a sampler did: with the same seed and rows it gives the rows that the model saw."""
+    if isinstance(sampler, TakeRows):
+        return take_rows(X, sampler.rows), None if y is None else take_rows(y, sampler.rows)
+    if not is_sampler(sampler):
+        return X, y
+    if X is None or y is None or not _is_repeatable(sampler):
+        raise UnreadableError(
+            f"the rows that {class_name(sampler)} made are not known, which importances need (scale_importances, or a "
+            "getter that takes X and y): set its random_state to an int, and pass X and y"
+        )
+    resampled: tuple[Any, Any] = clone(sampler).fit_resample(X, y)
+    return resampled
+
+
+def _is_repeatable(sampler: Any) -> bool:
+    params = sampler.get_params()
+    return all(isinstance(params[name], Integral) for name in random_parameters(sampler, everywhere=True))
+
+
+class Take:
+    """A step that takes columns, as ensembles do for each of their members."""
+
+    def __init__(self, columns: IntArray) -> None:
+        self.columns = columns
+
+    def transform(self, X: Any) -> Any:
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False)
+        return X[:, self.columns]
+
+
+class TakeRows:
+    """A step that takes rows, as ensembles do for each of their members."""
+
+    def __init__(self, rows: IntArray) -> None:
+        self.rows = rows
