@@ -1,23 +1,43 @@
 """Resampling a selector, and choosing by accuracy and stability."""
 
-from skstab.model_selection._collect import collect_supports
+from skstab.model_selection._assess import assess_selector
+from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAssessment
 from skstab.model_selection._compare import compare_selectors
+from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._pareto import ParetoRefit, pareto_front
 from skstab.model_selection._profile import stability_profile
+from skstab.model_selection._recommend import Recommendation
 from skstab.model_selection._scorers import make_stability_scorer, stability_scoring
-from skstab.model_selection._split import BootstrapSplit, ComplementaryPairsSplit, WholeSampleSplit
+from skstab.model_selection._search import StabilitySearchCV
+from skstab.model_selection._search_table import search_table
+from skstab.model_selection._split import (
+    BootstrapSplit,
+    ComplementaryPairsSplit,
+    DisjointBlocksSplit,
+    WholeSampleSplit,
+)
 from skstab.model_selection._stability_cv import StabilityCV
+from skstab.runs import collect_supports
 
 __all__ = [
     "BootstrapSplit",
+    "Chance",
     "ComplementaryPairsSplit",
+    "DisjointBlocksSplit",
     "ParetoRefit",
+    "Recommendation",
+    "ScoreEstimate",
+    "SelectorAssessment",
+    "SelectorComparison",
     "StabilityCV",
+    "StabilitySearchCV",
     "WholeSampleSplit",
+    "assess_selector",
     "collect_supports",
     "compare_selectors",
     "make_stability_scorer",
     "pareto_front",
+    "search_table",
     "stability_profile",
     "stability_scoring",
 ]

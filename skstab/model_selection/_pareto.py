@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from skstab._checks import check_level, check_number, is_real
+from skstab._typing import FloatArray, IntArray
+
+Strategy: TypeAlias = Literal["knee", "weighted", "one_se", "tolerance"]
 
 _PREFIX = "mean_test_"
 # Values that differ by less are ties: they come out of different sums of the same numbers.
@@ -29,17 +29,25 @@ def column(cv_results: Mapping[str, Any], name: str) -> FloatArray:
 
 
 def standard_error(cv_results: Mapping[str, Any], name: str) -> FloatArray:
-    """Return the standard error of a mean test value: between the splits of the search, or within its only one."""
+    """Return the standard error of a mean test value: between the splits of the search, or within its only one.
+
+    The splits of a `StabilitySearchCV` are resamples, which share rows: there, too, it is the column of its own.
+    """
     n_splits = sum(1 for key in cv_results if str(key).startswith("split") and str(key).endswith(f"_test_{name}"))
-    if n_splits > 1:
+    if n_splits > 1 and not _is_of_resamples(cv_results):
         spread = np.asarray(cv_results[f"std_test_{name}"], dtype=np.float64)
         # scikit-learn's standard deviation is that of the splits as a population.
-        return spread / np.sqrt(n_splits - 1)
+        return np.asarray(spread / np.sqrt(n_splits - 1))
     return column(cv_results, f"{name}_se")
 
 
+def _is_of_resamples(cv_results: Mapping[str, Any]) -> bool:
+    """Whether the runs that were counted are the splits of the table, which then has no count for each of them."""
+    return f"{_PREFIX}n_features" in cv_results and "split0_test_n_features" not in cv_results
+
+
 def objectives(cv_results: Mapping[str, Any], score: str, stability: str) -> tuple[FloatArray, FloatArray]:
-    """Return scores and stabilities; a candidate that never selects anything is no choice, however stable."""
+    """Return scores and stabilities; a candidate that never selects anything is not a choice, however stable."""
     a, s = column(cv_results, score), column(cv_results, stability)
     if _has_sizes(cv_results):
         s = np.where(column(cv_results, "n_features") == 0, np.nan, s)
@@ -81,9 +89,9 @@ def pareto_front(
     stability : str
         Name of the measure of stability.
     with_uncertainty : bool, default=False
-        Whether to return also the candidates that can't be told from the front.
+        Whether to return also the candidates that are not significantly worse than the front.
     confidence_level : float, default=0.95
-        Level at which they can't.
+        Confidence level of that comparison.
 
     Returns
     -------
@@ -107,9 +115,7 @@ def pareto_front(
     front = front_of(a, s)
     if not with_uncertainty:
         return front
-    if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level must be between 0 and 1, got {confidence_level!r}")
-    z = ndtri((1 + confidence_level) / 2)
+    z = ndtri((1 + check_level(confidence_level)) / 2)
     close = np.ones((front.size, a.size), dtype=bool)
     for name, value in ((score, a), (stability, s)):
         error = standard_error(cv_results, name)
@@ -143,7 +149,7 @@ class ParetoRefit:
     -----
     Among equals the candidate with fewer features wins (where the search has the metric `n_features`), then the first.
     Candidates with a missing value, or that select nothing, are ignored. One that keeps every feature in every run is
-    as trivially stable, but the table of a search does not tell how many there are: leave it out of the grid. Standard
+    as trivially stable, but the table of a search does not say how many there are: leave it out of the grid. Standard
     errors are those between the splits of a nested search, and those within the only split, `<score>_se`, of a
     one-level search.
 
@@ -160,16 +166,15 @@ class ParetoRefit:
     score: str
     stability: str
     _: KW_ONLY
-    strategy: Literal["knee", "weighted", "one_se", "tolerance"] = "knee"
+    strategy: Strategy = "knee"
     gamma: float = 0.5
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
-        if not (isinstance(self.gamma, Real) and 0 <= self.gamma <= 1):
-            raise ValueError(f"gamma must be between 0 and 1, got {self.gamma!r}")
-        if self.strategy == "tolerance" and not (isinstance(self.tolerance, Real) and self.tolerance >= 0):
+        check_number(self.gamma, "gamma", "between 0 and 1", least=0, most=1)
+        if self.strategy == "tolerance" and not (is_real(self.tolerance) and self.tolerance >= 0):
             raise ValueError(
                 f"tolerance must be a number of at least 0 for strategy='tolerance', got {self.tolerance!r}"
             )
@@ -179,8 +184,20 @@ class ParetoRefit:
         a, s = objectives(cv_results, self.score, self.stability)
         if (np.isnan(a) | np.isnan(s)).all():
             raise ValueError(f"no candidate has both a {self.score!r} and a {self.stability!r}: all are missing")
+        if (np.isinf(a) | np.isinf(s)).any():
+            raise ValueError(f"cv_results must have finite {self.score!r} and {self.stability!r}, got infinite ones")
         merit = STRATEGIES[self.strategy](self, cv_results, a, s)
         return _best(merit, cv_results)
+
+
+def best_by(cv_results: Mapping[str, Any], name: str, *, may_select_nothing: bool) -> int:
+    """Return the candidate with the largest value of one metric."""
+    merit = column(cv_results, name)
+    if not may_select_nothing and _has_sizes(cv_results):
+        merit = np.where(column(cv_results, "n_features") == 0, np.nan, merit)
+    if np.isnan(merit).all():
+        raise ValueError(f"no candidate has a {name!r}: all are missing")
+    return _best(merit, cv_results)
 
 
 def _best(merit: FloatArray, cv_results: Mapping[str, Any]) -> int:
@@ -223,7 +240,7 @@ def _most_stable_within(loss: float, a: FloatArray, s: FloatArray) -> FloatArray
     return np.where(a >= np.nanmax(a) - loss - _TIE, s, np.nan)
 
 
-STRATEGIES: dict[str, Callable[..., FloatArray]] = {
+STRATEGIES: dict[Strategy, Callable[..., FloatArray]] = {
     "knee": _knee,
     "weighted": _weighted,
     "one_se": _one_se,

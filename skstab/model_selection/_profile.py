@@ -1,18 +1,26 @@
-"""Stability for every number of features, from one ranking a resample."""
+"""Stability for every number of features, from one ranking per resample."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from numbers import Integral
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
 
+from skstab._checks import is_int
+from skstab._random import draw_entropy, random_parameters
+from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState
 from skstab.metrics import get_measure, stability_interval, stability_score
-from skstab.model_selection._stability_cv import StabilityCV
+from skstab.model_selection._resampling import splits_of, splitter_for
+from skstab.model_selection._validation import check_estimator, check_jobs, read_data
+from skstab.model_selection._worker import RunPlan, collect, report_failures, run_task, tasks_of
+from skstab.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,24 +28,18 @@ if TYPE_CHECKING:
 _RANDOM_REPEATS = 20
 
 
-class _RankingRuns(StabilityCV):
-    """Runs whose importances rank all features, also those that a selector in them drops."""
-
-    _zero_outside = False
-
-
 def stability_profile(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: Estimator,
+    X: MatrixLike,
+    y: ArrayLike | None = None,
     *,
     sizes: Sequence[int] | None = None,
-    cv: Any = None,
-    measure: Any = "nogueira",
-    importance_getter: Any = "auto",
+    cv: CVLike = None,
+    measure: MeasureLike = "nogueira",
+    importance_getter: str | Callable[..., Any] = "auto",
     confidence_level: float = 0.95,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> pd.DataFrame:
     """Stability of the top features, for every number of them, without fitting again.
 
@@ -69,12 +71,18 @@ def stability_profile(
     -------
     profile : DataFrame
         One row for each size: `stability` with its interval `low`, `high`, and `random`, the mean stability of
-        selectors that choose as many features at random in as many runs.
+        selectors that choose as many features at random in as many runs. Its `attrs["suggested_size"]` is the size at
+        which the plateau of the profile begins, see the notes; None where there is none.
 
     Notes
     -----
     Section 4.3 of [1]_. Features of equal importance are ordered at random in each run, as a selector that must choose
     some of them would: beyond the last feature with a weight the profile falls towards the random one.
+
+    Where the profile reaches a plateau, further features are no longer chosen in an informative manner, and the paper
+    proposes to stop there. The suggested size is the smallest one whose stability, beyond that of random selection and
+    relative to the most there can be, (stability − random) / (1 − random), stays within its interval for all larger
+    sizes up to twice as many features. It is a reading of the curve, not a test.
 
     References
     ----------
@@ -103,29 +111,56 @@ def stability_profile(
     if chosen.kind != "subset":
         raise ValueError(f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}")
     rng = check_random_state(random_state)
-    runs = _RankingRuns(
-        estimator,
-        cv=cv,
-        measure="spearman",
-        importance_getter=importance_getter,
-        n_jobs=n_jobs,
-        random_state=rng.randint(2**31),
-    )
-    with warnings.catch_warnings():
-        # The measure inside only asks for importances; it is not the user's.
-        warnings.filterwarnings("ignore", message="all runs agree", category=RuntimeWarning)
-        runs.fit(X, y)
-    n_runs, d = runs.importances_.shape
-    places = places_of(runs.importances_, rng)
+    entropy = draw_entropy(rng.randint(2**31))
+    ranked = _ranked_runs(estimator, X, y, cv=cv, importance_getter=importance_getter, entropy=entropy, n_jobs=n_jobs)
+    importances = ranked.table_for("pearson")
+    n_runs, d = importances.shape
+    places = places_of(importances, rng)
     randoms = [places_of(np.zeros((n_runs, d)), rng) for _ in range(_RANDOM_REPEATS)]
     rows = []
     for size in _check_sizes(sizes, d):
-        found = stability_interval(places < size, measure=chosen, confidence_level=confidence_level)
+        with warnings.catch_warnings():
+            # The best one or two features of many sizes take turns; one warning for each says nothing of the curve.
+            warnings.filterwarnings("ignore", "nearly all variation between the runs", UserWarning)
+            found = stability_interval(places < size, measure=chosen, confidence_level=confidence_level)
         baseline = np.mean([stability_score(random < size, measure=chosen) for random in randoms])
         rows.append(
             {"size": size, "stability": found.estimate, "low": found.low, "high": found.high, "random": baseline}
         )
-    return pd.DataFrame(rows).set_index("size")
+    profile = pd.DataFrame(rows).set_index("size")
+    profile.attrs["suggested_size"] = plateau_of(profile)
+    return profile
+
+
+def plateau_of(profile: pd.DataFrame) -> int | None:
+    """Smallest size whose stability beyond chance stays within its interval up to twice the size."""
+    sizes, random = profile.index.to_numpy(), profile["random"].to_numpy()
+    room = np.where(random < 1, 1 - random, np.nan)
+    excess, low, high = ((profile[name].to_numpy() - random) / room for name in ("stability", "low", "high"))
+    for place, size in enumerate(sizes):
+        later = (sizes > size) & (sizes <= 2 * size)
+        if later.any() and ((excess[later] >= low[place]) & (excess[later] <= high[place])).all():
+            return int(size)
+    return None
+
+
+def _ranked_runs(
+    estimator: Any, X: Any, y: Any, *, cv: Any, importance_getter: Any, entropy: Any, n_jobs: int | None
+) -> Runs:
+    """Make runs whose importances rank all features, also those that a selector in them drops."""
+    check_estimator(estimator)
+    check_jobs(n_jobs)
+    X, y = read_data(X, y, needs_classes=not is_regressor(estimator))
+    splits = splits_of(splitter_for(cv, y, classifier=is_classifier(estimator), entropy=entropy), X, y, {})
+    seeds = random_parameters(estimator, everywhere=False)
+    plan = RunPlan(estimator, importance_getter=importance_getter, zero_outside=False, seeds=seeds)
+    tasks = tasks_of(splits, entropy)
+    made = Parallel(n_jobs=n_jobs)(delayed(run_task)(plan, X, y, task) for task in tasks)
+    runs = collect(
+        made, plan, splits, n_rows=X.shape[0], n_features=X.shape[1], estimator_name=type(estimator).__name__
+    )
+    report_failures(made, len(runs), plan.error_score)
+    return runs
 
 
 def places_of(importances: Any, rng: np.random.RandomState) -> Any:
@@ -140,7 +175,6 @@ def places_of(importances: Any, rng: np.random.RandomState) -> Any:
 def _check_sizes(sizes: Sequence[int] | None, n_features: int) -> list[int]:
     if sizes is None:
         return [int(size) for size in np.unique(np.geomspace(1, max(n_features - 1, 1), 20).round())]
-    checked = [int(size) for size in sizes if isinstance(size, Integral)]
-    if not checked or len(checked) < len(sizes) or min(checked) < 1 or max(checked) > n_features:
+    if not len(sizes) or not all(is_int(size, 1, n_features) for size in sizes):
         raise ValueError(f"sizes must be numbers of features from 1 to {n_features}, got {list(sizes)}")
-    return checked
+    return [int(size) for size in sizes]

@@ -1,60 +1,41 @@
-"""What a notebook shows of a fitted `StabilityCV` beside scikit-learn's diagram."""
+"""What a notebook shows of a fitted `StabilityCV` or search beside scikit-learn's diagram."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skstab.metrics import StabilityInterval, stability_in_words
+from skstab.runs import Runs
+
 if TYPE_CHECKING:
-    from skstab.model_selection._stability_cv import StabilityCV
+    import pandas as pd
 
-N_FEATURES = 8
-_LONGEST_NAME = 60
-
-# Styles stand at each element, since a notebook may strip a style sheet; colours follow the notebook's theme.
+# Styles stand at each element, since a notebook may strip a style sheet.
 _TOP = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start"
-_BLOCK = "font-family:system-ui,sans-serif;font-size:0.9em;line-height:1.5;max-width:28em"
-_ROW = "display:grid;grid-template-columns:minmax(6em,14em) 6em auto;gap:0.6em;align-items:center"
-_NAME = "overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
-_TRACK = "height:0.7em;border:1px solid currentColor;border-radius:2px;opacity:0.75"
-_BAR = "height:100%;background:currentColor"
 
 
-def beside_diagram(runs: StabilityCV, diagram: str) -> str:
+def beside_diagram(runs: Runs, interval: StabilityInterval, measure: str, diagram: str) -> str:
     """HTML of what the runs say, beside the diagram of the estimator."""
-    return f'<div style="{_TOP}"><div style="{_BLOCK}">{_text(runs)}{_bars(runs)}</div><div>{diagram}</div></div>'
+    block = runs.to_html(heading=_heading(interval, measure))
+    return f'<div style="{_TOP}">{block}<div>{diagram}</div></div>'
 
 
-def _text(runs: StabilityCV) -> str:
-    interval, n_runs = runs.stability_interval_, runs.supports_.shape[0]
-    ends = f" (95% interval {interval.low:.2f} to {interval.high:.2f})" if np.isfinite(interval.low) else ""
-    measure = escape(runs._measure_name)  # of the fit, whatever the parameter is by now
-    mean = runs.selection_frequencies_.sum()
-    scores = "".join(f"<br>{escape(str(name))} {_mean(scores)}" for name, scores in runs.scores_.items())
-    return (
-        f"<div><strong>Stability {interval.estimate:.2f}</strong>{ends}, {measure} measure<br>"
-        f"{n_runs} runs, {mean:.1f} of {runs.n_features_in_} features selected on average{scores}</div>"
-    )
+def front_beside_diagram(front: pd.DataFrame, score: str | None, stability: str, diagram: str) -> str:
+    """HTML of the front of a search, beside the diagram of the estimator."""
+    names = {"score": score, "stability": stability}
+    ends = [name for name in front if str(name).endswith(("_low", "_high")) and str(name).partition("_")[0] in names]
+    shown = front.drop(columns=ends).rename(columns={name: new for name, new in names.items() if new is not None})
+    table = shown.to_html(float_format=lambda value: f"{value:.3g}", border=0)
+    block = f"<div><div><strong>Candidates on the front</strong></div>{table}</div>"
+    return f'<div style="{_TOP}">{block}<div>{diagram}</div></div>'
 
 
-def _mean(scores: Any) -> str:
-    known = scores[~np.isnan(scores)]
-    return f"{known.mean():.3f}" if known.size else "unknown"
-
-
-def _bars(runs: StabilityCV) -> str:
-    """List the features selected most often, each with a bar."""
-    frequency = runs.summary()["frequency"].nlargest(N_FEATURES)
-    rows = "".join(_bar(name, share) for name, share in frequency.items() if share > 0)
-    return f'<div style="margin-top:0.5em" role="list" aria-label="Features selected most often">{rows}</div>'
-
-
-def _bar(name: Any, share: float) -> str:
-    text = str(name)
-    shown = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
-    return (
-        f'<div role="listitem" style="{_ROW}"><bdi style="{_NAME}" title="{escape(text)}">{escape(shown)}</bdi>'
-        f'<div style="{_TRACK}"><div style="{_BAR};width:{share:.0%}"></div></div><span>{share:.0%}</span></div>'
-    )
+def _heading(interval: StabilityInterval, measure: str) -> str:
+    ends = f" (95% interval {interval.low:.2f} to {interval.high:.2f}, {interval.about})"
+    shown = ends if np.isfinite(interval.low) else ""
+    # The scale was stated for this measure.
+    words = f", {stability_in_words(interval.estimate)}" if measure == "nogueira" else ""
+    return f"<div><strong>Stability {interval.estimate:.2f}</strong>{shown}, {escape(measure)} measure{words}</div>"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,24 +11,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from skstab.metrics import get_measure
-from skstab.metrics._inference import StabilityInterval
-from skstab.metrics._measure import Measure
-from skstab.model_selection._columns import parts_of
-from skstab.model_selection._stability_cv import StabilityCV, interval_of
-
-
-def find_runs(estimator: Any) -> StabilityCV | None:
-    """Find the `StabilityCV` in an estimator: itself, one of its parts (the last one), or what it wraps."""
-    if isinstance(estimator, StabilityCV):
-        return estimator
-    inner = [getattr(estimator, name, None) for name in ("best_estimator_", "regressor_")]
-    found = map(find_runs, [*reversed(parts_of(estimator)), *(part for part in inner if part is not None)])
-    return next((runs for runs in found if runs is not None), None)
+from skstab._pipelines import find_part
+from skstab._typing import CVLike, FloatArray, MeasureLike, RandomState
+from skstab._warnings import warn_user
+from skstab.metrics import Measure, StabilityInterval, get_measure
+from skstab.model_selection._score_tests import score_error
+from skstab.model_selection._stability_cv import StabilityCV
+from skstab.runs import Runs
 
 
 def _require_runs(estimator: Any) -> StabilityCV:
-    runs = find_runs(estimator)
+    runs: StabilityCV | None = find_part(estimator, lambda part: isinstance(part, StabilityCV))
     if runs is None:
         name = type(estimator).__name__
         raise ValueError(
@@ -61,7 +53,7 @@ class StabilityScorer:
         """Return the stability of a fitted estimator; X and y matter only where `cv` is given."""
         runs = _require_runs(estimator) if self.cv is None else self._runs_of(estimator, X, y)
         measure = get_measure(self.measure)
-        estimate, low, high = _oriented(interval_of(runs, measure), measure)
+        estimate, low, high = _oriented(runs.runs_.estimate(measure), measure)
         return {None: estimate, "low": low, "high": high}[self.bound]
 
     def _runs_of(self, estimator: Any, X: Any, y: Any) -> StabilityCV:
@@ -72,12 +64,12 @@ class StabilityScorer:
 
 
 def make_stability_scorer(
-    measure: Any = "nogueira",
+    measure: MeasureLike = "nogueira",
     *,
     bound: Literal["low", "high"] | None = None,
-    cv: Any = None,
+    cv: CVLike = None,
     n_jobs: int | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> StabilityScorer:
     """Make a scorer of the stability of what is searched over.
 
@@ -139,14 +131,7 @@ class StabilityScoring:
     def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> dict[str, float]:  # noqa: ARG002  the signature of a scorer
         """Return all that a search should tabulate of a fitted estimator; X and y are not used."""
         runs = _require_runs(estimator)
-        parts = [mean_and_error(name, runs.scores_[name]) for name in self._score_names(runs)]
-        parts += [_measured(runs, measure) for measure in map(get_measure, self.measures)]
-        parts.append({"n_features": float(runs.selection_frequencies_.sum())})
-        names = Counter(name for part in parts for name in part)
-        twice = [name for name, count in names.items() if count > 1]
-        if twice:
-            raise ValueError(f"scores and measures must be tabulated under different names, got {twice} twice")
-        return {name: value for part in parts for name, value in part.items()}
+        return tabulated(runs.runs_, self._score_names(runs), [get_measure(measure) for measure in self.measures])
 
     def _score_names(self, runs: StabilityCV) -> Sequence[str]:
         if self.scoring is None:
@@ -160,32 +145,43 @@ class StabilityScoring:
         return self.scoring
 
 
-def mean_and_error(name: str, scores: Any) -> dict[str, float]:
-    """Mean of the scores that are known, and its standard error, as if the resamples were independent."""
+def tabulated(
+    runs: Runs, scores: Sequence[str], measures: Sequence[Measure], losses: Mapping[str, FloatArray] | None = None
+) -> dict[str, float]:
+    """What a search tabulates of the runs of one candidate; `losses` are those of the rows, where runs have none."""
+    known = runs.row_losses if losses is None else losses
+    parts = [mean_and_error(name, runs.scores[name], known.get(name)) for name in scores]
+    parts += [_measured(runs, measure) for measure in measures]
+    parts.append({"n_features": float(np.sum(runs.frequencies()))})
+    names = Counter(name for part in parts for name in part)
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise ValueError(f"scores and measures must be tabulated under different names, got {twice} twice")
+    return {name: value for part in parts for name, value in part.items()}
+
+
+def mean_and_error(name: str, scores: FloatArray, losses: FloatArray | None) -> dict[str, float]:
+    """Mean of the scores that are known, and its standard error as an estimate for other data sets."""
     known = scores[~np.isnan(scores)]
-    if known.size == 0:
-        return {name: np.nan, f"{name}_se": np.nan}
-    error = known.std(ddof=1) / np.sqrt(known.size) if known.size > 1 else np.nan
-    return {name: float(known.mean()), f"{name}_se": float(error)}
+    mean = float(known.mean()) if known.size else np.nan
+    return {name: mean, f"{name}_se": score_error(scores, losses)}
 
 
-def _measured(runs: StabilityCV, measure: Measure) -> dict[str, float]:
+def _measured(runs: Runs, measure: Measure) -> dict[str, float]:
     interval = _interval_where_defined(runs, measure)
     estimate, low, high = _oriented(interval, measure)
     name = column_name(measure)
     return {name: estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_se": interval.standard_error}
 
 
-def _interval_where_defined(runs: StabilityCV, measure: Measure) -> StabilityInterval:
+def _interval_where_defined(runs: Runs, measure: Measure) -> StabilityInterval:
     """Interval, or NaN with a warning where sizes vary and the measure does not allow it: other candidates may not."""
     defined = measure.properties is None or measure.properties.fully_defined
-    if defined or np.ptp(np.asarray(runs.supports_.sum(axis=1))) == 0:
-        return interval_of(runs, measure)
-    warnings.warn(
+    if defined or np.ptp(np.asarray(runs.supports.sum(axis=1))) == 0:
+        return runs.estimate(measure)
+    warn_user(
         f"the {measure.name} measure is not defined for runs that select different numbers of features, and missing "
-        "for this candidate; use 'nogueira'",
-        UserWarning,
-        stacklevel=4,
+        "for this candidate; use 'nogueira'"
     )
     return StabilityInterval(np.nan, np.nan, np.nan, np.nan, "jackknife", 0.95)
 
@@ -195,8 +191,17 @@ def column_name(measure: Measure) -> str:
     return measure.name if measure.higher_is_better else f"neg_{measure.name}"
 
 
+def listed_measures(measures: MeasureLike | Sequence[MeasureLike]) -> list[MeasureLike]:
+    """List one or several measures, which must be tabulated under different names."""
+    chosen = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
+    names = [column_name(get_measure(measure)) for measure in chosen]
+    if len(set(names)) < len(names):
+        raise ValueError(f"measures must have different names, got {names}")
+    return chosen
+
+
 def stability_scoring(
-    measures: str | Sequence[Any] = ("nogueira",), *, scoring: str | Sequence[str] | None = None
+    measures: MeasureLike | Sequence[MeasureLike] = ("nogueira",), *, scoring: str | Sequence[str] | None = None
 ) -> StabilityScoring:
     """Make one scorer of everything that the runs of a `StabilityCV` say, for a search.
 
@@ -212,10 +217,11 @@ def stability_scoring(
     -------
     scorer : callable
         With the signature `scorer(estimator, X, y)`. It returns a dict: for each score its mean over the resamples and
-        its standard error (`accuracy`, `accuracy_se`), which takes the resamples for independent; for each measure its
-        value, the ends of its 95% jackknife interval and its standard error (`nogueira`, `nogueira_low`,
-        `nogueira_high`, `nogueira_se`); and `n_features`, the mean number of selected features. A measure for which
-        less is better is negated and named accordingly (`neg_krizek`).
+        its standard error as an estimate for other data (`accuracy`, `accuracy_se`): over rows where the score is a
+        mean over rows, √(1/M + 0.2) standard deviations over the M resamples otherwise; for each measure its value,
+        the ends of its 95% jackknife interval, which is about the resampling error, and its standard error
+        (`nogueira`, `nogueira_low`, `nogueira_high`, `nogueira_se`); and `n_features`, the mean number of selected
+        features. A measure for which less is better is negated and named accordingly (`neg_krizek`).
 
     See Also
     --------
@@ -239,9 +245,6 @@ def stability_scoring(
     >>> [name for name in search.cv_results_ if name.startswith("mean_test")][:4]
     ['mean_test_r2', 'mean_test_r2_se', 'mean_test_nogueira', 'mean_test_nogueira_low']
     """
-    chosen = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
-    names = [column_name(get_measure(measure)) for measure in chosen]
-    if len(set(names)) < len(names):
-        raise ValueError(f"measures must have different names, got {names}")
+    chosen = listed_measures(measures)
     scores = (scoring,) if isinstance(scoring, str) else scoring
     return StabilityScoring(tuple(chosen), None if scores is None else tuple(scores))

@@ -2,72 +2,70 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from copy import deepcopy
-from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn import get_config
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.metrics import check_scoring
 from sklearn.utils import Bunch, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, process_routing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._compat import CallbackSupportMixin, FitProgress, take_rows, with_callbacks
-from skstab.metrics import get_measure, stability_interval
-from skstab.metrics._inference import StabilityInterval
-from skstab.metrics._measure import Measure
-from skstab.model_selection._parameters import (
-    check_rows,
-    check_runs,
-    check_same_prints,
-    check_same_splits,
-    fingerprints,
-    mark,
-    noise_scale,
-    splits_of,
-    splitter_for,
+from skstab._checks import is_int, is_real
+from skstab._compat import CallbackSupportMixin, FitProgress, with_callbacks
+from skstab._displays import draw
+from skstab._parallel import open_pool
+from skstab._random import draw_entropy, random_parameters, seeded
+from skstab._routing import from_fit, routed_from_fit
+from skstab._typing import (
+    CVLike,
+    Display,
+    Estimator,
+    FloatArray,
+    IntArray,
+    MeasureLike,
+    RandomState,
+    ScoringLike,
 )
+from skstab.metrics import Measure, StabilityInterval, get_measure, stability_interval
+from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import beside_diagram
-from skstab.model_selection._routing import from_fit, routed_from_fit
-from skstab.model_selection._runs import (
-    Collected,
-    Plan,
-    Run,
-    Task,
-    collect,
-    join,
-    random_parameters,
-    report,
-    run_task,
-    seeded,
+from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for, warn_if_folds_overlap
+from skstab.model_selection._row_scores import row_scores_of
+from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
+from skstab.model_selection._stored import keys_of_runs, open_runs
+from skstab.model_selection._validation import check_rows, check_stability_cv
+from skstab.model_selection._warm_start import (
+    are_whole_batches,
+    check_same_digests,
+    check_same_splits,
+    digests_of,
+    in_batches,
+    left_as_it_was,
+    split_digest,
 )
-from skstab.model_selection._sample import draw_entropy
-from skstab.model_selection._selected import selection_of, why_no_support
-from skstab.model_selection._summary import frequencies, ranks_of, summary_columns
+from skstab.model_selection._worker import (
+    Run,
+    RunPlan,
+    collect,
+    join_in_order,
+    noise_scale,
+    report_failures,
+    run_task,
+    tasks_of,
+)
+from skstab.runs import Runs, why_no_support
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BATCH = 10  # runs between two looks at the interval, whatever the number of jobs
 
-
-def _estimator_has(method: str) -> Any:
-    """Check that the fitted estimator, or else the one to fit, has a method; the error names what is missing."""
-
-    def check(self: StabilityCV) -> bool:
-        getattr(getattr(self, "estimator_", self.estimator), method)
-        return True
-
-    return check
-
-
-class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     """Run a feature selector across resamples of the data, and keep what each run selected.
 
     The object is a selector and, where its estimator predicts, a predictor: use it as a step of a
@@ -77,11 +75,11 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
     Parameters
     ----------
     estimator : estimator
-        A selector (`SelectFromModel`, `RFE`, `SelectKBest`, ...), a sparse model (`Lasso`, an L1
-        `LogisticRegression`, ...), another meta-estimator, or a :class:`~sklearn.pipeline.Pipeline` of scalers,
-        selectors and a final model. What it selected is always told in the columns of `X`: a selector says so by
-        `get_support`, a model without a selector by its non-zero `coef_`. A model that drops nothing (ridge, a
-        forest) can be measured by its weights only.
+        A selector (`SelectFromModel`, `RFE`, `SelectKBest`, ...), a sparse model (`Lasso`, an L1 `LogisticRegression`,
+        ...), another meta-estimator, or a :class:`~sklearn.pipeline.Pipeline` of scalers, selectors and a final model.
+        The selection is always reported in terms of the columns of `X`: by `get_support` of a selector, or by the
+        non-zero `coef_` of a model without one. A model that drops nothing (ridge, a forest) can be measured by its
+        weights only.
     cv : int, cross-validation generator or iterable, default=None
         How the rows of each run are chosen: a number of folds, a splitter, or an iterable of (train, test) indices, at
         least two. None takes 50 bootstrap samples, stratified for a classifier (or, with `perturb`, 50 times the whole
@@ -100,17 +98,17 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         The share for `support="consensus"`.
     importance_getter : str or callable, default="auto"
         Where importances come from: "auto" (`coef_` or `feature_importances_` of the final model, else of the
-        selector's inner model), an attribute path, or a callable that takes the fitted estimator; a callable with
-        three required arguments gets the final model with the `X` and `y` that it was trained on. Several classes or
-        outputs enter by their Euclidean norm.
+        selector's inner model), an attribute path, or a callable that takes the fitted estimator; a callable with three
+        required arguments gets the final model with the `X` and `y` that it was trained on. Several classes or outputs
+        enter by their Euclidean norm.
     scale_importances : bool, default=True
-        Whether importances from a `coef_` are multiplied by the standard deviation of the feature as the model saw
-        it, so that they do not depend on its unit.
+        Whether importances from a `coef_` are multiplied by the standard deviation of the feature as the model saw it,
+        so that they do not depend on its unit.
     perturb : None, float or "seed", default=None
-        What else differs between the runs. A number adds Gaussian noise to the training rows, with a standard
-        deviation of that many times the one of each feature. "seed" gives every `random_state` inside the estimator
-        another seed in each run. With `cv=None` either is applied to the whole sample, which tells instability of the
-        algorithm, or against noise, from instability of the data.
+        What else differs between the runs. A number adds Gaussian noise to the training rows, with a standard deviation
+        of that many times the one of each feature. "seed" gives every `random_state` inside the estimator another seed
+        in each run. With `cv=None` either is applied to the whole sample, which separates instability caused by the
+        algorithm, or by noise, from instability caused by the sample.
     error_score : "raise" or number, default=np.nan
         A run whose fit fails is left out, counted in `n_failed_` and warned about; a score that fails has this value.
         "raise" raises instead.
@@ -120,15 +118,21 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         give `cv` an int `random_state`.
     target_width : float, default=None
         Stop as soon as the 95% jackknife interval of `measure` is this narrow, looking every 10 runs; `cv` then gives
-        the most runs there may be. `n_splits_` tells how many were made. None makes them all.
+        the most runs there may be. `n_splits_` says how many were made. None makes them all.
     return_estimators : bool, default=False
         Whether to keep the fitted estimator of each run in `estimators_`.
+    checkpoint : str or path-like, default=None
+        A file in which every finished run is stored as it arrives, so that repeating the call makes only the missing
+        runs; it is made where there is none. Runs are found again by the data, the estimator, the parameters, the split
+        and the seed: give `cv`, and this object where its estimator is random, an int `random_state`. Functions and
+        classes count by their names, not by their code. Failed runs are not stored. Several fits and processes may
+        share a file on a local disk.
     n_jobs : int, default=None
         Number of runs at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
-        Seed of the default `cv`, of the noise, and of whatever has a parameter `random_state=None` inside the
-        estimator (a splitter or a score function in there keeps its own randomness). An int gives the same result for
-        any `n_jobs` and backend; only liblinear is not reproducible in several threads of one process.
+        Seed of the default `cv`, of the noise, and of whatever has a parameter `random_state=None` inside the estimator
+        (a splitter or a score function in there keeps its own randomness). An int gives the same result for any
+        `n_jobs` and backend; only liblinear is not reproducible in several threads of one process.
     verbose : int, default=0
         Progress messages of joblib.
 
@@ -201,24 +205,29 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
     array(['mean concave points', 'radius error'], dtype=object)
     """
 
+    _digests: dict[str, str | None]
+    _split_digests: list[bytes]
+    estimators_: list[Any]
+
     def __init__(
         self,
-        estimator: Any,
+        estimator: Estimator,
         *,
-        cv: Any = None,
-        measure: Any = "nogueira",
-        scoring: Any = None,
+        cv: CVLike = None,
+        measure: MeasureLike = "nogueira",
+        scoring: ScoringLike = None,
         support: str = "refit",
         threshold: float = 0.5,
-        importance_getter: Any = "auto",
+        importance_getter: str | Callable[..., Any] = "auto",
         scale_importances: bool = True,
-        perturb: Any = None,
-        error_score: Any = np.nan,
+        perturb: float | Literal["seed"] | None = None,
+        error_score: float | Literal["raise"] = np.nan,
         warm_start: bool = False,
         target_width: float | None = None,
         return_estimators: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -234,16 +243,13 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         self.warm_start = warm_start
         self.target_width = target_width
         self.return_estimators = return_estimators
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    # Whether features outside the support have no importance.
-    _zero_outside = True
+    # -- fitting -------------------------------------------------------------------------------------------------------
 
-    # -- fitting -----------------------------------------------------------------------------------------------------
-
-    @with_callbacks
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Run the estimator on each resample, and refit it on all rows.
 
@@ -262,272 +268,223 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         self : object
             The fitted object.
         """
-        check_runs(self)
+        check_stability_cv(self)
+        with left_as_it_was(self):
+            self._fit(X, y, params)
+        return self
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         measure = get_measure(self.measure)
-        going_on = self.warm_start and hasattr(self, "supports_")
-        if going_on and self.return_estimators and not hasattr(self, "estimators_"):
+        resuming = self.warm_start and hasattr(self, "runs_")
+        if resuming and self.return_estimators and not hasattr(self, "estimators_"):
             raise ValueError("return_estimators=True in a warm start, but the first runs did not keep theirs")
         X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
-        validate_data(self, X, skip_check_array=True, reset=not going_on)
+        validate_data(self, X, skip_check_array=True, reset=not resuming)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
         routed = routed_from_fit(self, params)
-        prints = fingerprints(self, X, y, routed.estimator.fit)
-        if going_on:
-            check_same_prints(self._prints, prints)
+        digests = digests_of(self, X, y, routed.estimator.fit)
+        if resuming:
+            check_same_digests(self._digests, digests)
         else:
-            self._entropy, self._prints = draw_entropy(self.random_state), prints
-            if hasattr(self, "supports_"):
-                del self.supports_  # until this fit has its own, there are none
-        plan = self._plan(X, routed)
-        if not going_on:
-            # Before the runs: what is wrong with the data or the estimator then shows at once.
+            self._start_anew(digests)
+        plan = self._plan(X, y, routed)
+        if not resuming:
+            # Before the runs, so that errors in the data or the estimator are raised immediately.
             self._refit(X, y, plan, measure)
         split_params = routed.splitter.split
         splits = splits_of(self._splitter(y, grouped="groups" in split_params), X, y, split_params)
-        marks, seen = [mark(*split) for split in splits], self._marks if going_on else []
-        check_same_splits(seen, marks)
-        if not going_on:
-            self._check_scorer(plan, X, y, splits[0][1])
-        self._run_until_narrow(plan, X, y, splits, marks, len(seen), measure)
-        return self
-
-    def _run_until_narrow(
-        self, plan: Plan, X: Any, y: Any, splits: list[Any], marks: list[bytes], start: int, measure: Measure
-    ) -> None:
-        """Run the splits from `start` on: all of them, or in batches until the interval is narrow enough."""
-        progress = FitProgress(self, len(splits) - start, X, y)
-        # Each run has a seed of its own, drawn here, so that neither the worker nor the number of runs matters.
-        tasks = [
-            Task(*split, np.random.SeedSequence(self._entropy, spawn_key=(0, number)), progress_of_run)
-            for number, (split, progress_of_run) in enumerate(zip(splits[start:], progress.runs, strict=True), start)
-        ]
-        ends = [len(splits)]
-        if self.target_width is not None:
-            # The looks are at whole batches, wherever an earlier fit stopped.
-            ends = [*range((start // BATCH + 1) * BATCH, len(splits), BATCH), *ends]
-        runs: list[Run] = []
-        total = self._collected() if start else None
-        with Parallel(n_jobs=self.n_jobs, verbose=self.verbose) as parallel:
-            for end in ends:
-                at = start + len(runs)
-                if at == end or self._is_narrow(total, measure):
-                    break
-                new = parallel(delayed(run_task)(plan, X, y, task) for task in tasks[at - start : end - start])
-                part = collect(new, self.n_features_in_, plan, start=at)
-                total, runs = part if total is None else join(total, part, self.error_score), runs + new
-        progress.end()
-        if runs:
-            report(runs, total.supports.shape[0], self.error_score)
-            self._keep(total, marks[: start + len(runs)])
+        if is_int(self.cv) and not resuming:
+            warn_if_folds_overlap(splits)
+        if not resuming:
+            check_scorer(self.scoring, plan.scorer, self.estimator_, X, y, splits[0][1])
+        self._run_until_narrow(plan, X, y, splits, measure)
         self._measure_name = measure.name
-        self.stability_interval_ = interval_of(self, measure)
+        self.__dict__.pop("stability_interval_", None)  # the measure may be another one than last time
         self.stability_ = self.stability_interval_.estimate
 
-    def _is_narrow(self, runs: Collected | None, measure: Measure) -> bool:
-        if self.target_width is None or runs is None or runs.supports.shape[0] < 3:
+    def _start_anew(self, digests: dict[str, str | None]) -> None:
+        self._entropy, self._digests = draw_entropy(self.random_state), digests
+        self._done: dict[int, bytes] = {}  # the digests of the splits that were run
+        for name in ("runs_", "estimators_"):
+            self.__dict__.pop(name, None)
+
+    def _run_until_narrow(self, plan: RunPlan, X: Any, y: Any, splits: list[Any], measure: Measure) -> None:
+        """Run the splits that are missing: all of them, or in batches until the interval is narrow enough."""
+        digests = [split_digest(*split) for split in splits]
+        check_same_splits(self._done, digests)
+        missing = [number for number in range(len(splits)) if number not in self._done]
+        batches = [missing] if self.target_width is None else in_batches(missing)
+        keys = {} if self.checkpoint is None else self._keys(plan, X, y, digests)
+        made: dict[int, Run] = {}
+        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, open_pool(self.n_jobs, self.verbose) as pool:
+            found = stored.read(missing)
+            progress = FitProgress(self, len(missing) - len(found), X, y)
+            around = dict(zip((number for number in missing if number not in found), progress.runs, strict=True))
+            tasks = tasks_of(splits, self._entropy, around)
+            for batch in batches:
+                if self._is_narrow(measure):
+                    break
+                made |= {number: found[number] for number in batch if number in found}
+                calls = {number: (plan, X, y, tasks[number]) for number in batch if number not in found}
+                try:
+                    made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
+                finally:  # what was made before an interrupt is kept
+                    self._take_up(made, plan, splits, digests, X.shape[0])
+        progress.end()
+        self._report_failures([made[number] for number in sorted(made)])
+
+    def _keys(self, plan: RunPlan, X: Any, y: Any, digests: list[bytes]) -> dict[int, bytes]:
+        return keys_of_runs(plan, X, y, self._entropy, digests, scoring=self.scoring, perturb=self.perturb)
+
+    def _missing_score(self) -> float:
+        return self.error_score if is_real(self.error_score) else np.nan
+
+    def _take_up(
+        self, made: dict[int, Run], plan: RunPlan, splits: list[Any], digests: list[bytes], n_rows: int
+    ) -> None:
+        """Add runs to those there are."""
+        numbers = sorted(made.keys() - self._done.keys())
+        if not numbers:
+            return
+        new = [made[number] for number in numbers]
+        part = collect(new, plan, splits, numbers=numbers, n_rows=n_rows, **self._declared)
+        self.runs_, order = join_in_order(getattr(self, "runs_", None), part, self._missing_score())
+        self._done |= {number: digests[number] for number in numbers}
+        models = [*getattr(self, "estimators_", []), *(run.estimator for run in new if run.fit_error is None)]
+        if self.return_estimators:
+            self.estimators_ = [models[at] for at in order]
+        else:
+            self.__dict__.pop("estimators_", None)
+        for name in ("stability_", "stability_interval_"):
+            self.__dict__.pop(name, None)
+
+    def _report_failures(self, made: list[Run]) -> None:
+        if not made:
+            return
+        try:
+            report_failures(made, len(self.runs_), self.error_score)
+        except ValueError:
+            del self.runs_  # nothing to continue from
+            raise
+
+    def _is_narrow(self, measure: Measure) -> bool:
+        # The looks are at whole batches, wherever an earlier fit stopped.
+        if self.target_width is None or not are_whole_batches(self._done) or len(self.runs_) < 3:
             return False
-        table = self._table(runs.supports, runs.importances, measure)
-        interval = stability_interval(table, measure=measure)
+        interval = stability_interval(self.runs_, measure=measure)
         return interval.high - interval.low <= self.target_width
 
-    def _plan(self, X: Any, routed: Bunch) -> Plan:
+    def _plan(self, X: Any, y: Any, routed: Bunch) -> RunPlan:
         """Gather what all runs have in common."""
-        return Plan(
+        return RunPlan(
             estimator=self.estimator,
             scorer=self._scorer(),
-            score_names=self._score_names(),
+            score_names=score_names_of(self.scoring),
+            row_scores=row_scores_of(self.scoring, self.estimator),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
             importance_getter=self.importance_getter,
             scale_importances=self.scale_importances,
-            zero_outside=self._zero_outside,
             error_score=self.error_score,
-            noise=noise_scale(X, self.perturb) if isinstance(self.perturb, Real) else None,
+            noise=noise_scale(X, self.perturb) if is_real(self.perturb) else None,
             seeds=random_parameters(self.estimator, everywhere=self.perturb == "seed"),
             keep_estimators=self.return_estimators,
+            classes=np.unique(np.asarray(y)) if is_classifier(self.estimator) and is_labelled(y) else None,
         )
 
-    def _refit(self, X: Any, y: Any, plan: Plan, measure: Measure) -> None:
+    def _refit(self, X: Any, y: Any, plan: RunPlan, measure: Measure) -> None:
         names, seed = (
             random_parameters(self.estimator, everywhere=False),
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
         self.estimator_ = seeded(self.estimator, names, seed).fit(X, y, **plan.fit_params)
-        chosen = selection_of(
-            self.estimator_,
-            X,
-            y,
-            importance_getter=self.importance_getter,
-            scale_importances=self.scale_importances,
-            zero_outside=self._zero_outside,
-        )
-        self._selects = chosen.support is not None
-        self._refit_support = chosen.support if self._selects else chosen.importances != 0
-        self._check_measurable(measure, chosen.importances is not None)
+        chosen = plan.read(self.estimator_, X, y).warned()
+        self._declared = {
+            "n_features": self.n_features_in_,
+            "feature_names": getattr(self, "feature_names_in_", None),
+            "refit": chosen.used,
+            "why_no_support": why_no_support(self.estimator_) if chosen.support is None else None,
+            "estimator_name": type(self.estimator_).__name__,
+        }
+        # An error where the measure compares what such runs do not have.
+        Runs.from_selections([chosen], **self._declared).table_for(measure)
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
         classifier, entropy = is_classifier(self.estimator), getattr(self, "_entropy", 0)
         return splitter_for(self.cv, y, classifier=classifier, grouped=grouped, perturb=self.perturb, entropy=entropy)
 
     def _scorer(self) -> Any:
-        if self.scoring is None and not hasattr(self.estimator, "score"):
-            return None
-        # Several scorers fail one by one, unless failing is to raise.
-        return check_scoring(self.estimator, scoring=self.scoring, raise_exc=self.error_score == "raise")
+        return scorer_of(self.scoring, self.estimator, self.error_score)
 
-    def _score_names(self) -> tuple[str, ...]:
-        if isinstance(self.scoring, str):
-            return (self.scoring,)
-        if self.scoring is None or callable(self.scoring):
-            return ("score",)
-        return tuple(self.scoring)
-
-    def _check_scorer(self, plan: Plan, X: Any, y: Any, rows: Any) -> None:
-        """Find out before the runs whether the estimator has the method that the scorer calls."""
-        if self.scoring is None:  # then it is the estimator's own method, if it has one
-            return
-        data = [take_rows(part, rows[:1]) for part in (X, y) if part is not None]
-        try:
-            with warnings.catch_warnings(action="ignore"):
-                plan.scorer(self.estimator_, *data)
-        except AttributeError as error:
-            raise ValueError(f"scoring={self.scoring!r} does not fit the estimator: {error}") from error
-        except Exception:  # noqa: BLE001  one row may be too few for a score in any way; the runs will tell
-            return
-
-    def _keep(self, runs: Collected, marks: list[bytes]) -> None:
-        self._marks, self.n_splits_ = marks, len(marks)
-        self.importances_ = runs.importances
-        self.supports_ = runs.supports
-        self.scores_ = runs.scores
-        self.fit_times_ = runs.fit_times
-        self.split_numbers_ = runs.numbers
-        self.n_failed_ = runs.n_failed
-        self.selection_frequencies_ = frequencies(self.supports_)
-        self._sign_counts = runs.sign_counts
-        if self.return_estimators:
-            self.estimators_ = runs.estimators
-        elif hasattr(self, "estimators_"):
-            del self.estimators_
-
-    def _collected(self) -> Collected:
-        return Collected(
-            self.supports_,
-            self.importances_,
-            self._sign_counts,
-            self.scores_,
-            self.fit_times_,
-            self.split_numbers_,
-            self.n_failed_,
-            getattr(self, "estimators_", []),
-        )
-
-    # -- the selector and the predictor ------------------------------------------------------------------------------
+    # -- the selector and the predictor --------------------------------------------------------------------------------
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         if self.support == "consensus":
             return self.selection_frequencies_ >= self.threshold
-        return self._refit_support
-
-    @available_if(_estimator_has("predict"))
-    def predict(self, X: Any) -> Any:
-        """Predict with `estimator_`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The predictions.
-        """
-        return self._fitted().predict(X)
-
-    @available_if(_estimator_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes by `estimator_`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            The probabilities.
-        """
-        return self._fitted().predict_proba(X)
-
-    @available_if(_estimator_has("predict_log_proba"))
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the probabilities of the classes by `estimator_`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            The logarithms.
-        """
-        return self._fitted().predict_log_proba(X)
-
-    @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: Any) -> Any:
-        """Confidence scores by `estimator_`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data.
-
-        Returns
-        -------
-        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            The confidence scores.
-        """
-        return self._fitted().decision_function(X)
-
-    @available_if(_estimator_has("score"))
-    def score(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Score of `estimator_` by its own `score` method.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The data.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            The target.
-        **params : dict
-            Further parameters of that method.
-
-        Returns
-        -------
-        score : float
-            The score.
-        """
-        if get_config()["enable_metadata_routing"]:
-            params = process_routing(self, "score", **params).estimator.score
-        return self._fitted().score(X, y, **params)
+        return self.runs_.refit
 
     def _fitted(self) -> Any:
         check_is_fitted(self)
         return self.estimator_
+
+    def _refitted(self) -> Any:
+        return getattr(self, "estimator_", self.estimator)
 
     @property
     def classes_(self) -> Any:
         """The class labels, where the estimator is a classifier."""
         return self.estimator_.classes_
 
-    # -- what the runs say -------------------------------------------------------------------------------------------
+    # -- what the runs say ---------------------------------------------------------------------------------------------
 
-    def stability(self, measure: Any = None) -> float:
+    @property
+    def supports_(self) -> Any:
+        """What each run selected."""
+        return self.runs_.supports
+
+    @property
+    def importances_(self) -> Any:
+        """How important each feature was in each run."""
+        return self.runs_.importances
+
+    @property
+    def scores_(self) -> dict[str, FloatArray]:
+        """The scores of each run, by name."""
+        return self.runs_.scores
+
+    @property
+    def selection_frequencies_(self) -> FloatArray:
+        """Share of the runs that selected each feature."""
+        return np.asarray(self.runs_.frequencies())
+
+    @property
+    def fit_times_(self) -> FloatArray:
+        """Seconds that each fit took."""
+        return np.asarray(self.runs_.fit_times)
+
+    @property
+    def split_numbers_(self) -> IntArray:
+        """The number of the split that each run is of."""
+        return self.runs_.split_numbers
+
+    @property
+    def n_failed_(self) -> int:
+        """Number of runs that failed."""
+        return self.runs_.n_failed
+
+    @property
+    def n_splits_(self) -> int:
+        """Number of splits that were run, failed ones included."""
+        return len(self.runs_) + self.runs_.n_failed
+
+    @cached_property
+    def stability_interval_(self) -> StabilityInterval:
+        """The stability of the runs by `measure`, with its 95% jackknife interval."""
+        return self.runs_.estimate(get_measure(self.measure))
+
+    def stability(self, measure: MeasureLike | None = None, *, groups: ArrayLike | None = None) -> float:
         """Stability of the runs by any measure, without fitting again.
 
         Parameters
@@ -535,22 +492,25 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         measure : str, callable or measure, default=None
             A name out of :func:`skstab.metrics.measure_table`, or anything that :func:`skstab.metrics.get_measure`
             accepts; None takes the parameter `measure`.
+        groups : array-like of shape (n_features,), default=None
+            A label for each feature: a group counts once, and is selected where any of its features is, see
+            :meth:`skstab.runs.Runs.grouped`. None compares the features themselves.
 
         Returns
         -------
         stability : float
             The value of the measure.
         """
-        chosen = get_measure(self.measure if measure is None else measure)
-        return chosen(self._data_for(chosen), name="the runs")
+        check_is_fitted(self)
+        return self.runs_.stability(self.measure if measure is None else measure, groups=groups)
 
     def interval(
         self,
-        measure: Any = None,
+        measure: MeasureLike | None = None,
         *,
-        method: Any = "jackknife",
+        method: Literal["jackknife", "asymptotic", "conformal", "bootstrap"] = "jackknife",
         confidence_level: float = 0.95,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> StabilityInterval:
         """Stability of the runs with an interval, without fitting again.
 
@@ -570,14 +530,9 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         interval : StabilityInterval
             With attributes `estimate`, `low`, `high`, `standard_error`, `method` and `confidence_level`.
         """
-        chosen = get_measure(self.measure if measure is None else measure)
-        return stability_interval(
-            self._data_for(chosen),
-            measure=chosen,
-            method=method,
-            confidence_level=confidence_level,
-            random_state=random_state,
-        )
+        check_is_fitted(self)
+        chosen = self.measure if measure is None else measure
+        return self.runs_.interval(chosen, method=method, confidence_level=confidence_level, random_state=random_state)
 
     def summary(self) -> pd.DataFrame:
         """Tabulate the runs feature by feature.
@@ -590,39 +545,34 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
             runs (`importance_mean`, `importance_std`); for linear models, the share of the more common sign among the
             runs in which it had a weight (`sign_consistency`); and whether it is `selected` by this object.
         """
-        import pandas as pd
-
         check_is_fitted(self)
-        columns = summary_columns(self.supports_, self.importances_, self._sign_counts)
-        names = getattr(self, "feature_names_in_", [f"x{number}" for number in range(self.n_features_in_)])
-        return pd.DataFrame({**columns, "selected": self.get_support()}, index=pd.Index(names, name="feature"))
+        return self.runs_.summary().assign(selected=self.get_support())
 
-    def _data_for(self, measure: Measure) -> Any:
+    def plot(self, kind: str = "frequencies", *, ax: Any = None, **options: Any) -> Display:
+        """Draw what the runs selected.
+
+        Parameters
+        ----------
+        kind : {"frequencies", "map", "raster"}, default="frequencies"
+            Which picture: the selection frequencies of the features, the feature stability map, or the raster of the
+            supports.
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
+        **options : dict
+            Parameters of the `from_estimator` of that display in :mod:`skstab.inspection`.
+
+        Returns
+        -------
+        display : display
+            Drawn, with `ax_` and `figure_`.
+        """
         check_is_fitted(self)
-        return self._table(self.supports_, self.importances_, measure)
+        return draw(f"runs: {kind}", self, ax=ax, **options)
 
-    def _table(self, supports: Any, importances: Any, measure: Measure) -> Any:
-        """Choose the table that a measure takes."""
-        self._check_measurable(measure, importances is not None)
-        if measure.kind == "subset":
-            return supports
-        return importances if measure.kind == "weights" else ranks_of(importances)
-
-    def _check_measurable(self, measure: Measure, has_importances: bool) -> None:
-        if measure.kind == "subset" and not self._selects:
-            raise ValueError(
-                f"measure {measure.name!r} compares selected features, but {why_no_support(self.estimator_)}"
-            )
-        if measure.kind != "subset" and not has_importances:
-            raise ValueError(
-                f"measure {measure.name!r} compares importances, but {type(self.estimator_).__name__} has none; give "
-                "importance_getter, or choose a measure of sets such as 'nogueira'"
-            )
-
-    # -- scikit-learn ------------------------------------------------------------------------------------------------
+    # -- scikit-learn --------------------------------------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell where the parameters of `fit` go.
+        """Return where the parameters of `fit` go.
 
         Returns
         -------
@@ -648,16 +598,20 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
     @property
     def _repr_html_(self) -> Any:
         diagram = super()._repr_html_
-        return (lambda: beside_diagram(self, diagram())) if self.__sklearn_is_fitted__() else diagram
+        return (lambda: self._beside(diagram())) if self.__sklearn_is_fitted__() else diagram
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle = super()._repr_mimebundle_(**kwargs)
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle and self.__sklearn_is_fitted__():
-            bundle["text/html"] = beside_diagram(self, bundle["text/html"])
+            bundle["text/html"] = self._beside(bundle["text/html"])
         return bundle
 
+    def _beside(self, diagram: str) -> str:
+        # The measure is that of the fit, whatever the parameter is by now.
+        return beside_diagram(self.runs_, self.stability_interval_, self._measure_name, diagram)
+
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "supports_")
+        return hasattr(self, "runs_")
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -668,11 +622,3 @@ class StabilityCV(CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseE
         tags.input_tags = deepcopy(inner.input_tags)
         tags.input_tags.sparse &= self.perturb in (None, "seed")  # noise would fill a sparse matrix
         return tags
-
-
-def interval_of(runs: StabilityCV, measure: Any) -> StabilityInterval:
-    """Stability of fitted runs with its 95% jackknife interval, whose ends are NaN where there are only two runs."""
-    value = runs.stability(measure)  # warns where the runs agree for want of a choice
-    if runs.supports_.shape[0] > 2:
-        return runs.interval(measure)
-    return StabilityInterval(value, np.nan, np.nan, np.nan, "jackknife", 0.95)

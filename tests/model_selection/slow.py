@@ -1,13 +1,31 @@
 """What workers of other processes must be able to import: an estimator that takes its time, and a run that tells."""
 
 import os
-import tempfile
+import signal
 import time
 
 import numpy as np
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 
-from skstab.model_selection._runs import run_task
+from skstab.model_selection._worker import run_task
+
+
+def leave_mark(marks):
+    """Leave a mark that names this process, and return its number, which no other mark has."""
+    number = len(os.listdir(marks)) + 1
+    while True:
+        try:
+            os.symlink(str(os.getpid()), os.path.join(marks, str(number)))  # made with its content, or not at all
+        except FileExistsError:  # another process was quicker
+            number += 1
+        else:
+            return number
+
+
+def pids_of(marks):
+    """The processes that left marks, the latest mark last."""
+    return [int(os.readlink(mark)) for mark in sorted(marks.iterdir(), key=lambda mark: int(mark.name))]
 
 
 class SlowLogisticRegression(LogisticRegression):
@@ -19,14 +37,48 @@ class SlowLogisticRegression(LogisticRegression):
         self.seconds = seconds
 
     def fit(self, X, y):
-        os.close(tempfile.mkstemp(prefix=f"{os.getpid()}-", dir=self.marks)[0])
+        leave_mark(self.marks)
         time.sleep(self.seconds)
         return super().fit(X, y)
 
 
-def pids_of(marks):
-    """The processes that left marks, the latest mark last."""
-    return [int(path.name.partition("-")[0]) for path in sorted(marks.iterdir(), key=lambda p: p.stat().st_mtime_ns)]
+class Disturbed(SelectKBest):
+    """Leaves a mark, then does something bad: at the fit of a number, or always without a row of a number.
+
+    Rows have their number in the first column.
+    """
+
+    def __init__(self, *, marks=None, deed="die", at=None, row=None, k=3):
+        super().__init__(k=k)
+        self.marks = marks
+        self.deed = deed
+        self.at = at
+        self.row = row
+
+    def fit(self, X, y):
+        if leave_mark(self.marks) == self.at or (self.row is not None and self.row not in X[:, 0]):
+            DEEDS[self.deed]()
+        return super().fit(X, y)
+
+
+class UnprintableError(Exception):
+    """An exception whose message is an error too."""
+
+    def __str__(self):
+        raise RuntimeError("no message")
+
+
+def _raise(error):
+    raise error
+
+
+DEEDS = {
+    "die": lambda: os._exit(1),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "interrupt": lambda: _raise(KeyboardInterrupt()),
+    "exit": lambda: _raise(SystemExit(3)),
+    "unprintable": lambda: _raise(UnprintableError()),
+}
 
 
 KEPT = []  # objects that stay alive, so that no two have the same identity

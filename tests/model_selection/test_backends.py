@@ -83,7 +83,7 @@ def wait_until(condition, seconds=60):
         time.sleep(0.01)
 
 
-# -- the same results everywhere -------------------------------------------------------------------------------------
+# -- the same results everywhere ---------------------------------------------------------------------------------------
 
 
 # liblinear shares one generator among the threads of a process (scikit-learn issue 31883): no lasso in threads.
@@ -105,31 +105,37 @@ def test_dask_gives_the_same(client, data, estimator):
     assert_same(remote, runs_of(estimator, n_jobs=1).fit(*data))
 
 
-def test_dask_survives_a_killed_worker(client, data, tmp_path):
-    n_runs, killed = 10, []
-    slow = slow_lasso(tmp_path)
+@contextmanager
+def killing(marks, n_marks):
+    """Kill the worker that left the last mark when there are more than so many; the first one is of this process."""
+    killed = []
 
-    def kill_one():
-        # The first process is this one, which fits on all rows. Then both workers must have had the data.
-        wait_until(lambda: len(set(pids_of(tmp_path))) == 3)
-        killed.append(pids_of(tmp_path)[-1])
+    def kill():
+        wait_until(lambda: len(pids_of(marks)) > n_marks)
+        killed.append(pids_of(marks)[-1])
         os.kill(killed[0], signal.SIGKILL)
 
-    killer = Thread(target=kill_one)
+    killer = Thread(target=kill)
     killer.start()
-    with parallel_config(backend="dask"):
-        disturbed = runs_of(slow, n_runs).fit(*data)
+    yield
     killer.join()
-
-    assert killed
     assert killed[0] != os.getpid()
+
+
+@pytest.mark.parametrize("n_marks", [1, 4], ids=["first", "later"])
+def test_dask_survives_a_killed_worker(client, data, tmp_path, n_marks):
+    n_runs = 10
+    slow = slow_lasso(tmp_path)
+    with parallel_config(backend="dask"), killing(tmp_path, n_marks):
+        disturbed = runs_of(slow, n_runs).fit(*data)
+    assert pids_of(tmp_path).count(os.getpid()) == 1, "only the fit on all rows should have been made here"
     assert len(pids_of(tmp_path)) > 1 + n_runs, "the run that was killed should have been made again"
     assert disturbed.n_failed_ == 0
     quick = slow.set_params(seconds=0)
     assert_same(disturbed, runs_of(quick, n_runs, n_jobs=1).fit(*data))
 
 
-# -- what is shipped -------------------------------------------------------------------------------------------------
+# -- what is shipped ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -157,7 +163,7 @@ def test_dask_does_not_ship_x_with_each_run(told, client, wide_data):
     assert len(copies) <= 6  # one for each worker, and again where Dask has dropped it in between
 
 
-# -- interrupting ----------------------------------------------------------------------------------------------------
+# -- interrupting ------------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """
 import sys

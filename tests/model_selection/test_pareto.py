@@ -2,6 +2,7 @@
 
 import pickle
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from skstab.model_selection import (
     StabilityCV,
     WholeSampleSplit,
     pareto_front,
+    search_table,
     stability_scoring,
 )
 
@@ -90,7 +92,7 @@ def first_of(table, merit):
     return min(merit, key=lambda i: (-merit[i], 0 if np.isnan(sizes[i]) else sizes[i], i))
 
 
-# --- The front -------------------------------------------------------------------------------
+# -- the front ---------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=300)
@@ -136,7 +138,7 @@ def test_no_candidate_at_all():
     assert front.size == undecided.size == 0
 
 
-# --- Its uncertainty -------------------------------------------------------------------------
+# -- its uncertainty ---------------------------------------------------------------------------------------------------
 
 
 def brute_undecided(table, level, errors_of):
@@ -208,7 +210,7 @@ def test_uncertainty_needs_errors():
         pareto_front({"score": [0.5], "stability": [0.5]}, "score", "stability", with_uncertainty=True)
 
 
-# --- The tables it reads ---------------------------------------------------------------------
+# -- the tables it reads -----------------------------------------------------------------------------------------------
 
 GRID = {"estimator__C": [0.05, 0.1, 0.3, 1.0]}
 
@@ -275,7 +277,7 @@ def test_missing_column_lists_those_present(one_level, choose, score, stability,
         choose({"nogueira": [0.5], "accuracy": [0.5]}, score, stability)
 
 
-# --- Choosing --------------------------------------------------------------------------------
+# -- choosing ----------------------------------------------------------------------------------------------------------
 
 
 def brute_knee(table):
@@ -421,7 +423,7 @@ def test_one_se_needs_errors():
         ParetoRefit("score", "stability", strategy="one_se")({"score": [0.5], "stability": [0.5]})
 
 
-# --- What all strategies share ---------------------------------------------------------------
+# -- what all strategies share -----------------------------------------------------------------------------------------
 
 
 def refits():
@@ -484,7 +486,7 @@ def test_a_plain_int_is_returned(table):
         assert type(refit(table)) is int
 
 
-# --- Parameters ------------------------------------------------------------------------------
+# -- parameters --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -531,7 +533,7 @@ def test_representation_is_the_call():
     assert eval(repr(refit)) == refit  # noqa: S307
 
 
-# --- In a search -----------------------------------------------------------------------------
+# -- in a search -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cv", [None, 3], ids=["one level", "nested"])
@@ -567,7 +569,45 @@ def test_choosing_nothing_in_a_search(data):
     )
     refit = ParetoRefit("accuracy", "nogueira", strategy="weighted", gamma=0.0)
     search = GridSearchCV(estimator, grid, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=refit)
-    with pytest.warns(RuntimeWarning, match="all runs agree because there was nothing to tell apart"):
+    with pytest.warns(RuntimeWarning, match="all runs agree because there was nothing to choose"):
         search.fit(*data)
     assert search.cv_results_["mean_test_nogueira"][0] == 1
     assert search.best_index_ == 1
+
+
+# -- the weights that choose a candidate -------------------------------------------------------------------------------
+
+
+def test_weights_that_choose_each_candidate_by_brute_force():
+    rng = np.random.default_rng(0)
+    weights = np.linspace(0, 1, 4001)
+    for _ in range(30):
+        score, stability = rng.random((2, 8))
+        table = search_table({"a": score, "s": stability}, score="a", stability="s")
+        merit = weights[:, None] * score + (1 - weights[:, None]) * stability
+        chosen = merit.argmax(axis=1)
+        for candidate, row in table.iterrows():
+            found = weights[chosen == candidate]
+            if not found.size:
+                assert not row["on_hull"] or row["gamma_high"] - row["gamma_low"] < 1 / 4000
+                continue
+            assert row["on_hull"]
+            assert row["on_front"]
+            assert abs(row["gamma_low"] - found.min()) < 1e-3
+            assert abs(row["gamma_high"] - found.max()) < 1e-3
+
+
+def test_candidates_with_missing_values_have_no_weight():
+    table = search_table({"a": [0.9, np.nan, 0.8], "s": [0.5, 0.9, 0.7]}, score="a", stability="s")
+    assert table["gamma_low"].isna().tolist() == [False, True, False]
+    assert table.loc[[0, 2], "on_hull"].all()
+
+
+def test_search_table_takes_the_metrics_of_the_refit():
+    results = {"a": [0.9, 0.8], "s": [0.5, 0.7]}
+    search = SimpleNamespace(cv_results_=results, refit=ParetoRefit("a", "s", gamma=0.1), best_index_=1)
+    table = search_table(search)
+    assert table["chosen"].tolist() == [False, True]
+    assert "weighted" in table.loc[1, "strategies"]
+    with pytest.raises(ValueError, match="score and stability must name metrics"):
+        search_table(results)

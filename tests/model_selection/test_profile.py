@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from skstab.metrics import stability_interval, stability_score
 from skstab.model_selection import BootstrapSplit, stability_profile
-from skstab.model_selection._profile import places_of
+from skstab.model_selection._profile import places_of, plateau_of
 
 N, D = 60, 12
 CV = BootstrapSplit(8, random_state=0)
@@ -53,7 +53,7 @@ def equal_scales(d=D):
     return X, X[:, 0]
 
 
-# --- The same as by hand ---------------------------------------------------------------------
+# -- the same as by hand -----------------------------------------------------------------------------------------------
 
 
 def top(values, size):
@@ -115,14 +115,14 @@ def test_fits_each_resample_once_whatever_the_sizes():
     for sizes in ([3], range(1, D), None):
         Weights.n_fits[0] = 0
         stability_profile(Weights(np.arange(1, D + 1)), X, y, sizes=sizes, cv=CV)
-        assert Weights.n_fits[0] == CV.get_n_splits() + 1
+        assert Weights.n_fits[0] == CV.get_n_splits()
 
 
 def test_default_resamples_are_fifty():
     X, y = equal_scales()
     Weights.n_fits[0] = 0
     stability_profile(Weights(np.arange(1, D + 1)), X, y, sizes=[3])
-    assert Weights.n_fits[0] == 51
+    assert Weights.n_fits[0] == 50
 
 
 @pytest.mark.parametrize("step", [1, 3])
@@ -135,7 +135,7 @@ def test_complete_ranking_of_an_rfe(step):
     assert_profile(profile, 1 / rankings)
 
 
-# --- Equal importances -----------------------------------------------------------------------
+# -- equal importances -------------------------------------------------------------------------------------------------
 
 
 def test_places_follow_the_importances():
@@ -194,7 +194,7 @@ def test_beyond_the_last_weight_the_profile_falls_towards_the_random_one():
         np.testing.assert_allclose(measured.loc[size, "stability"], expected, atol=5 * error)
 
 
-# --- The random selector ---------------------------------------------------------------------
+# -- the random selector -----------------------------------------------------------------------------------------------
 
 
 def deviation_of_overlap(d, k):
@@ -228,7 +228,7 @@ def test_random_baseline_is_zero_where_chance_is_corrected_for(measure):
         assert abs(baseline) < 5 * error
 
 
-# --- Sizes and errors ------------------------------------------------------------------------
+# -- sizes and errors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("d", [3, 12, 60])
@@ -267,3 +267,28 @@ def test_refuses_a_selector_without_importances():
     selector = SequentialFeatureSelector(GaussianNB(), n_features_to_select=2, cv=2)
     with pytest.raises(ValueError, match="importances, but SequentialFeatureSelector has none; give importance_getter"):
         stability_profile(selector, X, y, sizes=[2], cv=CV)
+
+
+# -- the suggested size ------------------------------------------------------------------------------------------------
+
+
+def profile_of(values, width=0.04, random=0.0):
+    sizes = 2 ** np.arange(len(values))
+    stability = np.array(values)
+    columns = {"stability": stability, "low": stability - width, "high": stability + width, "random": random}
+    return pd.DataFrame(columns, index=pd.Index(sizes, name="size"))
+
+
+def test_the_plateau_begins_where_the_profile_stays_within_its_interval():
+    assert plateau_of(profile_of([0.2, 0.5, 0.7, 0.71, 0.72])) == 4
+    assert plateau_of(profile_of([0.9, 0.6, 0.5, 0.51])) == 4
+    assert plateau_of(profile_of([0.1, 0.3, 0.5, 0.7])) is None
+    # A rise that is only that of chance is a plateau, too.
+    rising = profile_of([0.5, 0.6, 0.8], width=0.02, random=[0.0, 0.2, 0.6])
+    assert plateau_of(rising) == 1
+
+
+def test_the_profile_carries_the_suggestion():
+    X, y = make_data()
+    profile = stability_profile(ALL, X, y, cv=CV, random_state=0)
+    assert profile.attrs["suggested_size"] == plateau_of(profile)

@@ -53,7 +53,7 @@ def test_a_fitted_object_shows_its_stability_and_its_top_features_beside_the_dia
         text = Elements(html).text
         interval = fitted.stability_interval_
         assert f"Stability {interval.estimate:.2f}" in text
-        assert f"(95% interval {interval.low:.2f} to {interval.high:.2f}), nogueira measure" in text
+        assert f"(95% interval {interval.low:.2f} to {interval.high:.2f}, resampling error), nogueira measure" in text
         assert "5 runs, 3.0 of 12 features selected on average" in text
         assert f"accuracy {fitted.scores_['accuracy'].mean():.3f}" in text
         assert "sk-top-container" in html

@@ -16,6 +16,13 @@ from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+)
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -36,6 +43,7 @@ from skstab.model_selection import (
     make_stability_scorer,
     stability_scoring,
 )
+from skstab.model_selection._row_scores import score_by_row
 
 N_RUNS = 6
 FEW = BootstrapSplit(N_RUNS, random_state=0)
@@ -90,7 +98,7 @@ def size_spread(supports):
 SPREAD = get_measure(size_spread, bounds=(0, 12), higher_is_better=False)
 
 
-# --- Finding the runs ------------------------------------------------------------------------
+# -- finding the runs --------------------------------------------------------------------------------------------------
 
 
 def scaled(X):
@@ -176,7 +184,7 @@ def test_runs_that_were_not_made(scorer):
         scorer(runs_of(), X, y)
 
 
-# --- What is scored --------------------------------------------------------------------------
+# -- what is scored ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measure", ["nogueira", "jaccard", "importance_weighted", "pearson"])
@@ -245,7 +253,7 @@ def test_unknown_measure(measure, error):
         stability_scoring(["nogueira", measure])
 
 
-# --- Resampling the rows that are shown ------------------------------------------------------
+# -- resampling the rows that are shown --------------------------------------------------------------------------------
 
 
 def test_with_cv_the_rows_shown_are_resampled(fits):
@@ -289,7 +297,7 @@ def test_with_cv_seeds_and_jobs():
     assert first != other
 
 
-# --- In the searches of scikit-learn ---------------------------------------------------------
+# -- in the searches of scikit-learn -----------------------------------------------------------------------------------
 
 
 def by_hand(C, scorer, **params):
@@ -372,9 +380,16 @@ def test_with_metadata_routing():
     assert search.cv_results_["mean_test_nogueira"][1] == pytest.approx(results["test_stability"].mean())
 
 
-# --- All that the runs say -------------------------------------------------------------------
+# -- all that the runs say ---------------------------------------------------------------------------------------------
 
 MEASURES = ["nogueira", "importance_weighted", SPREAD]
+
+
+def test_losses_of_rows_are_kept_for_scores_that_are_their_mean():
+    runs = StabilityCV(lasso(), cv=FEW, scoring=["accuracy", "neg_log_loss"]).fit(X, y)
+    assert list(runs.runs_.row_losses) == ["accuracy"]
+    assert list(StabilityCV(lasso(), cv=FEW).fit(X, y).runs_.row_losses) == ["score"]
+    assert not StabilityCV(lasso(), cv=FEW, scoring="neg_log_loss").fit(X, y).runs_.row_losses
 
 
 def expected_table(runs):
@@ -382,7 +397,12 @@ def expected_table(runs):
     table = {}
     for name, scores in runs.scores_.items():
         table[name] = scores.mean()
-        table[f"{name}_se"] = scores.std(ddof=1) / np.sqrt(len(scores))
+        table[f"{name}_se"] = np.sqrt(1 / len(scores) + 0.2) * scores.std(ddof=1)
+        if name in runs.runs_.row_losses:
+            left_out = ~np.isnan(runs.runs_.row_losses[name]).all(axis=0)
+            rows = np.nanmean(runs.runs_.row_losses[name][:, left_out], axis=0)
+            assert 1 - np.nanmean(runs.runs_.row_losses[name], axis=1) == pytest.approx(scores)
+            table[f"{name}_se"] = np.nanstd(rows, ddof=1) / np.sqrt(np.sum(~np.isnan(rows)))
     for measure in MEASURES:
         interval = stability_interval(table_of(runs, measure), measure=measure)
         ends = (interval.estimate, interval.low, interval.high)
@@ -476,8 +496,8 @@ SPLITS = leaving_out(np.arange(5), np.arange(10, 16), np.arange(20, 27), np.aran
 @pytest.mark.parametrize(
     ("known", "mean", "error"),
     [
-        ([5, 6, 7, 8], 0.65, np.std([0.5, 0.6, 0.7, 0.8], ddof=1) / 2),
-        ([5, 6, 8], 1.9 / 3, np.std([0.5, 0.6, 0.8], ddof=1) / np.sqrt(3)),
+        ([5, 6, 7, 8], 0.65, np.std([0.5, 0.6, 0.7, 0.8], ddof=1) * np.sqrt(1 / 4 + 0.2)),
+        ([5, 6, 8], 1.9 / 3, np.std([0.5, 0.6, 0.8], ddof=1) * np.sqrt(1 / 3 + 0.2)),
         ([7], 0.7, np.nan),
         ([], np.nan, np.nan),
     ],
@@ -567,7 +587,7 @@ def test_a_score_named_like_a_measure(name):
         stability_scoring()(runs)
 
 
-# --- Scorers as objects ----------------------------------------------------------------------
+# -- scorers as objects ------------------------------------------------------------------------------------------------
 
 SCORERS = {
     "scorer": make_stability_scorer("jaccard", bound="low"),
@@ -621,7 +641,7 @@ def test_other_resamplings():
     np.testing.assert_allclose(search.cv_results_["mean_test_nogueira"], expected, rtol=1e-12)
 
 
-# --- Measures that are not defined for a candidate ----------------------------------------------
+# -- measures that are not defined for a candidate ---------------------------------------------------------------------
 
 
 def test_a_measure_that_sizes_do_not_allow_is_missing_for_that_candidate():
@@ -634,3 +654,56 @@ def test_a_measure_that_sizes_do_not_allow_is_missing_for_that_candidate():
         table = stability_scoring(["nogueira", "kuncheva"])(varying)
     assert np.isnan([table["kuncheva"], table["kuncheva_low"], table["kuncheva_se"]]).all()
     assert table["nogueira"] == varying.stability("nogueira")
+
+
+# -- scores that are means over rows -----------------------------------------------------------------------------------
+
+
+class Fixed:
+    """Predicts what it was given."""
+
+    def __init__(self, predictions):
+        self.predictions = predictions
+
+    def predict(self, X):  # noqa: ARG002  the signature of scikit-learn
+        return self.predictions
+
+
+ROWS = np.random.default_rng(0)
+PREDICTED = {
+    "ints": (ROWS.integers(0, 3, 40), ROWS.integers(0, 3, 40)),
+    "text": (ROWS.choice(["a", "b"], 40), ROWS.choice(["a", "b"], 40)),
+    "bools": (ROWS.random(40) < 0.5, ROWS.random(40) < 0.5),
+    "floats": (ROWS.normal(size=40), ROWS.normal(size=40)),
+    "whole floats": (ROWS.integers(0, 2, 40).astype(float), ROWS.integers(0, 2, 40).astype(float)),
+    "several outputs": (ROWS.normal(size=(40, 2)), ROWS.normal(size=(40, 2))),
+    "constant": (np.ones(40), ROWS.normal(size=40)),
+}
+
+
+METRICS = {
+    "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+    "r2": r2_score,
+    "neg_mean_squared_error": lambda y, predicted: -mean_squared_error(y, predicted),
+    "neg_mean_absolute_error": lambda y, predicted: -mean_absolute_error(y, predicted),
+}
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true:UserWarning")
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("which", PREDICTED)
+def test_row_scores_are_those_of_scikit_learn(which, name):
+    y, predicted = PREDICTED[which]
+    X, model = np.zeros((40, 1)), Fixed(predicted)
+    try:
+        expected = METRICS[name](y, predicted)
+    except (ValueError, TypeError) as error:
+        with pytest.raises(type(error)):
+            score_by_row({"s": name}, model, X, y)
+    else:
+        found = score_by_row({"s": name}, model, X, y)
+        assert found.scores["s"] == pytest.approx(expected, rel=1e-13)
+        if which != "constant":
+            best = 0.0 if name.startswith("neg") else 1.0
+            assert best - found.losses["s"].mean() == pytest.approx(expected)

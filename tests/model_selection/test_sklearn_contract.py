@@ -32,7 +32,13 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from skstab.metrics import get_measure
-from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit, StabilityCV, WholeSampleSplit
+from skstab.model_selection import (
+    BootstrapSplit,
+    ComplementaryPairsSplit,
+    StabilityCV,
+    StabilitySearchCV,
+    WholeSampleSplit,
+)
 
 try:
     from sklearn.callback import ProgressBar
@@ -80,7 +86,7 @@ def one_thread():
         yield
 
 
-# -- scikit-learn's own checks ---------------------------------------------------------------------------------------
+# -- scikit-learn's own checks -----------------------------------------------------------------------------------------
 
 CHECKED = {
     "classifier": StabilityCV(LinearSVC(penalty="l1", dual=False), cv=CV),
@@ -97,6 +103,9 @@ CHECKED = {
     "weights": StabilityCV(Ridge(), cv=CV, measure="pearson"),
     "consensus": StabilityCV(Lasso(alpha=0.01), cv=ComplementaryPairsSplit(4, random_state=0), support="consensus"),
     "folds": StabilityCV(LinearSVC(penalty="l1", dual=False), cv=3),
+    "search along a path": StabilitySearchCV(LinearSVC(penalty="l1", dual=False), {"C": [0.5, 1.0]}, cv=CV),
+    "search of selectors": StabilitySearchCV(SelectKBest(), {"k": [1]}, cv=CV),
+    "search of a regressor": StabilitySearchCV(Lasso(), {"alpha": [0.001, 0.01]}, cv=CV),
 }
 ARRAY_API = "check_array_api_input"
 
@@ -110,6 +119,7 @@ ARRAY_API = "check_array_api_input"
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
     "ignore::sklearn.exceptions.FitFailedWarning",
     "ignore:The least populated class in y:UserWarning",
+    "ignore:no candidate selects any feature:UserWarning",
 )
 def test_passes_every_check(which):
     results = check_estimator(CHECKED[which], on_skip=None, on_fail=None)
@@ -143,7 +153,7 @@ def test_passes_the_check_that_needs_another_interpreter():
     assert done.stdout.count("checked") == len(CHECKED)
 
 
-# -- metadata --------------------------------------------------------------------------------------------------------
+# -- metadata ----------------------------------------------------------------------------------------------------------
 
 
 class Telltale(ClassifierMixin, SelectorMixin, BaseEstimator):
@@ -373,7 +383,7 @@ def test_score_takes_weights(enabled, data):
         assert runs.score(X, y, sample_weight=weights) == pytest.approx(expected)
 
 
-# -- containers ------------------------------------------------------------------------------------------------------
+# -- containers --------------------------------------------------------------------------------------------------------
 
 
 def test_output_is_an_array_by_default(frame):
@@ -493,7 +503,7 @@ def test_sparse_data_stay_sparse(container, numbered):
         np.testing.assert_array_equal(estimator.rows_, train)
 
 
-# -- composition -----------------------------------------------------------------------------------------------------
+# -- composition -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("support", ["refit", "consensus"])
@@ -567,7 +577,7 @@ def test_one_inside_another(data):
     outer = stable(inner).fit(X, y)
     expected = [clone(inner).fit(X[train], y[train]).get_support() for train, _ in CV.split(X, y)]
     assert len(np.unique(expected, axis=0)) > 1
-    np.testing.assert_array_equal(outer.supports_, expected)
+    np.testing.assert_array_equal(sparse.csr_array(outer.supports_).toarray(), expected)
     np.testing.assert_array_equal(outer.get_support(), clone(inner).fit(X, y).get_support())
 
 
@@ -579,7 +589,7 @@ def test_one_inside_a_pipeline_inside_another(data):
         clone(inner).fit(StandardScaler().fit_transform(X[train]), y[train]).get_support()
         for train, _ in CV.split(X, y)
     ]
-    np.testing.assert_array_equal(outer.supports_, expected)
+    np.testing.assert_array_equal(sparse.csr_array(outer.supports_).toarray(), expected)
 
 
 CHANGED = {
@@ -633,7 +643,7 @@ def test_fit_changes_neither_parameters_nor_the_estimator(data):
     assert runs.estimator_ is not runs.estimator
 
 
-# -- how it shows ----------------------------------------------------------------------------------------------------
+# -- how it shows ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", [l1_svc(), make_pipeline(StandardScaler(), l1_svc())], ids=["model", "pipeline"])
@@ -671,7 +681,7 @@ def test_verbose(verbose, says, data, capfd):
     assert ("[Parallel(n_jobs=1)]" in out + err) == says
 
 
-# -- copies ----------------------------------------------------------------------------------------------------------
+# -- copies ------------------------------------------------------------------------------------------------------------
 
 
 def mean_size(supports):
@@ -738,7 +748,8 @@ def test_what_skops_has_to_be_told_to_trust(data):
     io = pytest.importorskip("skops.io")
     fitted = stable().fit(*data)
     untrusted = set(io.get_untrusted_types(data=io.dumps(fitted)))
-    assert {name.rpartition(".")[2] for name in untrusted} <= {"StabilityCV", "BootstrapSplit", "StabilityInterval"}
+    expected = {"StabilityCV", "BootstrapSplit", "Runs", "StabilityInterval"}
+    assert {name.rpartition(".")[2] for name in untrusted} <= expected
 
 
 def test_copies_before_fit(data):
@@ -746,7 +757,7 @@ def test_copies_before_fit(data):
         assert_same_runs(make(stable()).fit(*data), stable().fit(*data))
 
 
-# -- callbacks -------------------------------------------------------------------------------------------------------
+# -- callbacks ---------------------------------------------------------------------------------------------------------
 
 
 class Recording:
@@ -958,7 +969,7 @@ def test_without_callbacks_the_object_itself_is_not_sent_to_workers(data):
     assert_same_runs(runs.fit(*data), stable().fit(*data))
 
 
-# -- what it can do --------------------------------------------------------------------------------------------------
+# -- what it can do ----------------------------------------------------------------------------------------------------
 
 METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score")
 CAPABILITIES = {

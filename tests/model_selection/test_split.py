@@ -1,6 +1,7 @@
 """What the splitters promise: partitions, strata, groups, reproducible and extensible draws."""
 
 import pickle
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -10,16 +11,29 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import clone, config_context
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, check_cv, cross_validate
 
 from skstab.model_selection._split import (
     BootstrapSplit,
     ComplementaryPairsSplit,
+    DisjointBlocksSplit,
     WholeSampleSplit,
 )
+from skstab.model_selection._stability_cv import StabilityCV
+from tests.discovery import splitters
 
 RESAMPLERS = [BootstrapSplit, ComplementaryPairsSplit]
+# Of every splitter that is exported, for the tests of what all have in common.
+ALL = [
+    BootstrapSplit(4, stratify=True, random_state=0),
+    ComplementaryPairsSplit(4, random_state=0),
+    DisjointBlocksSplit([0.25, 0.4], 2, random_state=0),
+    WholeSampleSplit(),
+    WholeSampleSplit(3),
+]
+everywhere = pytest.mark.parametrize("cv", ALL, ids=lambda cv: f"{type(cv).__name__}-{cv.get_n_splits()}")
 SEEDS = st.integers(0, 2**32 - 1)
 
 resamplers = pytest.mark.parametrize("splitter", RESAMPLERS)
@@ -64,7 +78,23 @@ def assert_partition(train, test, n_rows):
     np.testing.assert_array_equal(np.sort(np.concatenate([np.unique(train), test])), np.arange(n_rows))
 
 
-# --- what a split is ---------------------------------------------------------------------------
+def test_every_exported_splitter_is_tested():
+    assert {type(cv).__name__ for cv in ALL} == set(splitters())
+
+
+@everywhere
+def test_splits_are_rows_of_the_data_and_as_many_as_promised(cv):
+    X, y = np.zeros((30, 2)), np.arange(30) % 2
+    splits = list(cv.split(X, y))
+    assert len(splits) == cv.get_n_splits(X, y) == cv.get_n_splits()
+    for train, test in splits:
+        assert len(train) > 0
+        assert len(test) > 0
+        assert np.isin(np.concatenate([train, test]), np.arange(30)).all()
+    assert_same_splits(list(cv.split(X, y)), splits)
+
+
+# -- what a split is ---------------------------------------------------------------------------------------------------
 
 
 @resamplers
@@ -165,7 +195,7 @@ def test_only_the_number_of_rows_of_X_matters(splitter, X):
     assert_same_splits(list(cv.split(X)), splits_of(cv, 6))
 
 
-# --- strata ------------------------------------------------------------------------------------
+# -- strata ------------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -261,7 +291,7 @@ def test_tiny_samples_are_redrawn_until_a_row_is_left(n_rows):
     assert_same_splits(splits, splits_of(BootstrapSplit(50, random_state=0), n_rows))
 
 
-# --- groups ------------------------------------------------------------------------------------
+# -- groups ------------------------------------------------------------------------------------------------------------
 
 
 @resamplers
@@ -324,7 +354,7 @@ def test_one_row_a_group_is_like_no_groups(splitter):
     assert_same_splits(splits_of(cv, 11, y, np.arange(11)), splits_of(cv, 11, y))
 
 
-# --- randomness --------------------------------------------------------------------------------
+# -- randomness --------------------------------------------------------------------------------------------------------
 
 
 @resamplers
@@ -366,7 +396,7 @@ def test_none_and_a_shared_random_state_vary(splitter):
     assert_same_splits(splits_of(again, 20), second)
 
 
-# --- errors ------------------------------------------------------------------------------------
+# -- errors ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -412,7 +442,7 @@ def test_what_sklearn_calls_positionally_stays_positional(splitter):
     assert type(cv.get_n_splits()) is int
 
 
-@pytest.mark.parametrize("cv", [BootstrapSplit(), ComplementaryPairsSplit(), WholeSampleSplit()])
+@everywhere
 def test_lengths_are_checked(cv):
     X = np.zeros((9, 1))
     with pytest.raises(ValueError, match="y must have one entry for each of the 9 rows of X"):
@@ -423,7 +453,7 @@ def test_lengths_are_checked(cv):
         cv.split(None)
     with pytest.raises(TypeError, match="groups must be array-like, got int"):
         cv.split(X, None, 3)
-    with pytest.raises(ValueError, match="n_samples=0"):
+    with pytest.raises(ValueError, match=r"n_samples=0|the 0 rows"):
         cv.split(np.zeros((0, 1)), [])
 
 
@@ -478,15 +508,7 @@ def test_labels_are_checked(splitter):
         splitter().split(X, None, np.zeros((4, 2)))
 
 
-# --- in scikit-learn ---------------------------------------------------------------------------
-
-ALL = [
-    BootstrapSplit(4, stratify=True, random_state=0),
-    ComplementaryPairsSplit(4, random_state=0),
-    WholeSampleSplit(),
-    WholeSampleSplit(3),
-]
-everywhere = pytest.mark.parametrize("cv", ALL, ids=lambda cv: f"{type(cv).__name__}-{cv.n_splits}")
+# -- in scikit-learn ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -522,9 +544,11 @@ def test_cross_validate_uses_the_splits(cv, data):
     assert np.all(result["test_score"] > 0.5)
 
 
-@pytest.mark.parametrize("cv", [BootstrapSplit(4), ComplementaryPairsSplit(4), WholeSampleSplit()])
+@everywhere
 def test_cross_validate_a_regressor(cv, data):
     X = data[0]
+    cv = copy(cv)
+    vars(cv).update({"stratify": False} if hasattr(cv, "stratify") else {})
     result = cross_validate(DummyRegressor(), X, X[:, 0], cv=cv)
     assert len(result["test_score"]) == cv.get_n_splits()
     assert np.all(np.isfinite(result["test_score"]))
@@ -594,3 +618,158 @@ def test_whole_sample_requests_no_groups(data):
     assert not hasattr(WholeSampleSplit(), "set_split_request")
     with pytest.raises(TypeError, match="groups"):
         cross_validate(DummyClassifier(), X, y, cv=WholeSampleSplit(), params={"groups": groups})
+
+
+# -- blocks of several sizes -------------------------------------------------------------------------------------------
+
+
+@quick
+@given(n_rows=st.integers(4, 40), sizes=st.lists(st.sampled_from([1, 2, 0.25, 0.5]), min_size=1), seed=SEEDS)
+def test_blocks_of_a_pair_are_disjoint_and_of_their_size(n_rows, sizes, seed):
+    cv = DisjointBlocksSplit(sizes, 3, random_state=seed)
+    splits = splits_of(cv, n_rows)
+    assert len(splits) == cv.get_n_splits() == 6 * len(sizes)
+    for number, (train, test) in enumerate(splits):
+        size = sizes[number // 2 % len(sizes)]
+        assert len(train) == (size if isinstance(size, int) else int(size * n_rows))
+        assert_partition(train, test, n_rows)
+    for (first, _), (second, _) in zip(splits[::2], splits[1::2], strict=True):
+        assert not np.intersect1d(first, second).size
+
+
+@quick
+@given(y=targets(min_class_size=4), seed=SEEDS)
+def test_stratified_blocks_have_their_share_of_each_class(y, seed):
+    cv = DisjointBlocksSplit([0.5, 0.25], 3, stratify=True, random_state=seed)
+    for train, _ in splits_of(cv, len(y), y):
+        share = np.bincount(y) * len(train) / len(y)
+        assert np.all(np.abs(np.bincount(y[train], minlength=y.max() + 1) - share) < 1 + 1e-9)
+
+
+@pytest.mark.parametrize("y", [None, np.repeat([0, 1], [4, 6])])
+def test_blocks_draw_every_row_equally_often(y):
+    cv = DisjointBlocksSplit([3], 3000, stratify=y is not None, random_state=0)
+    counts = np.bincount(np.concatenate([train for train, _ in splits_of(cv, 10, y)]))
+    # a share of 6000 draws has a standard deviation below 0.006
+    np.testing.assert_allclose(counts / 6000, 3 / 10, atol=0.03)
+
+
+def test_a_share_of_the_rows_is_not_lost_to_rounding():
+    assert 0.29 * 100 < 29
+    assert {len(train) for train, _ in splits_of(DisjointBlocksSplit([0.29], 1, random_state=0), 100)} == {29}
+
+
+def test_more_repeats_and_sizes_leave_the_others_as_they_are():
+    few, many = (splits_of(DisjointBlocksSplit([3, 5], n, random_state=4), 20) for n in (2, 5))
+    assert_same_splits(few, many[:8])
+    with_another = splits_of(DisjointBlocksSplit([3, 5, 7], 2, random_state=4), 20)
+    assert_same_splits(few, [with_another[number] for number in (0, 1, 2, 3, 6, 7, 8, 9)])
+    assert differ(few, splits_of(DisjointBlocksSplit([3, 5], 2, random_state=5), 20))
+
+
+@quick
+@given(data=grouped_targets(), stratify=st.booleans(), seed=SEEDS)
+def test_blocks_of_groups_have_whole_groups(data, stratify, seed):
+    y, groups = data
+    cv = DisjointBlocksSplit([0.5], 3, stratify=stratify, random_state=seed)
+    for train, test in splits_of(cv, len(y), y, groups):
+        assert not np.intersect1d(groups[train], groups[test]).size
+        assert len(np.unique(groups[train])) == len(np.unique(groups)) // 2
+
+
+def test_blocks_have_two_classes():
+    y = np.repeat([0, 1], [17, 3])
+    for train, _ in splits_of(DisjointBlocksSplit([3, 10], 20, random_state=0), 20, y):
+        assert np.ptp(y[train]) == 1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "got"), [([0], "0"), ([0.6], "0.6"), ([], r"\[\]"), ([True], "True"), ([3, "2"], "'2'"), ([-0.1], "-0.1")]
+)
+def test_sizes_are_checked(sizes, got):
+    with pytest.raises(ValueError, match=rf"sizes must be a sequence of ints >= 1 .* up to 0.5 .*, got {got}$"):
+        DisjointBlocksSplit(sizes, 2).split(np.zeros((9, 1)))
+
+
+def test_other_arguments_of_blocks_are_checked():
+    with pytest.raises(TypeError, match=r"sizes must be a sequence .* got 3"):
+        DisjointBlocksSplit(3, 2).get_n_splits()
+    with pytest.raises(ValueError, match="n_repeats must be an int >= 1, got 0"):
+        DisjointBlocksSplit([3], 0).get_n_splits()
+    with pytest.raises(ValueError, match="sizes must give two disjoint blocks of at least 1 of the 9 rows, got 5"):
+        DisjointBlocksSplit([2, 5], 2).split(np.zeros((9, 1)))
+    with pytest.raises(ValueError, match=r"at least 1 of the 3 groups, got 0\.25"):
+        DisjointBlocksSplit([0.25], 2).split(np.zeros((9, 1)), groups=[0, 0, 0, 1, 1, 1, 2, 2, 2])
+
+
+def test_blocks_are_a_splitter_of_scikit_learn(data):
+    X, y, _ = data
+    cv = DisjointBlocksSplit([0.25, 0.5], 2, stratify=True, random_state=0)
+    assert repr(cv) == "DisjointBlocksSplit(n_repeats=2, random_state=0, sizes=[0.25, 0.5],\n          stratify=True)"
+    assert_same_splits(list(pickle.loads(pickle.dumps(cv)).split(X, y)), list(cv.split(X, y)))  # noqa: S301
+    assert len(cross_validate(LogisticRegression(), X, y, cv=cv)["test_score"]) == 8
+
+
+def test_runs_on_blocks_know_their_pairs(data):
+    X, y, _ = data
+    cv = DisjointBlocksSplit([0.25, 0.5], 3, stratify=True, random_state=0)
+    runs = StabilityCV(SelectKBest(k=1), cv=cv).fit(X, y).runs_
+    np.testing.assert_array_equal(runs.pairs, np.arange(12) // 2)
+
+
+# -- survival: a structured target -------------------------------------------------------------------------------------
+
+EVERY_RESAMPLER = [BootstrapSplit(20, random_state=0), ComplementaryPairsSplit(20, random_state=0)]
+EVERY_RESAMPLER.append(DisjointBlocksSplit([0.25, 0.5], 5, random_state=0))
+
+
+def survival(n_rows, n_events, seed=0):
+    y = np.zeros(n_rows, dtype=[("event", "?"), ("time", "f8")])
+    y["event"][np.random.default_rng(seed).permutation(n_rows)[:n_events]] = True
+    y["time"] = np.arange(n_rows)
+    return y
+
+
+@pytest.mark.parametrize("cv", EVERY_RESAMPLER, ids=lambda cv: type(cv).__name__)
+def test_a_structured_target_is_stratified_by_event(cv):
+    n_rows, n_events = 40, 12
+    y = survival(n_rows, n_events)
+    stratified = clone_with(cv, stratify=True)
+    for train, _ in splits_of(stratified, n_rows, y):
+        assert abs(y["event"][train].sum() - n_events * len(train) / n_rows) < 1
+    assert_same_splits(splits_of(stratified, n_rows, y), splits_of(stratified, n_rows, y["event"]))
+
+
+def clone_with(cv, **changed):
+    return type(cv)(**{**vars(cv), **changed})
+
+
+@pytest.mark.parametrize("cv", EVERY_RESAMPLER, ids=lambda cv: type(cv).__name__)
+@pytest.mark.parametrize("n_events", [2, 39, 40])
+def test_every_training_set_has_an_event_and_need_not_have_a_censored_row(cv, n_events):
+    y = survival(40, n_events)
+    for train, _ in splits_of(cv, 40, y):
+        assert y["event"][train].any()
+
+
+def test_without_any_event_there_is_none_to_ask_for():
+    assert len(splits_of(ComplementaryPairsSplit(4, random_state=0), 10, survival(10, 0))) == 4
+
+
+def test_one_event_cannot_be_in_both_halves():
+    with pytest.raises(ValueError, match=r"where y is structured, to have an event"):
+        splits_of(ComplementaryPairsSplit(4, random_state=0), 10, survival(10, 1))
+
+
+def test_groups_of_patients_are_stratified_by_event():
+    y, groups = survival(12, 6), np.repeat(np.arange(6), 2)
+    y["event"] = groups < 3
+    for train, _ in splits_of(ComplementaryPairsSplit(10, stratify=True, random_state=0), 12, y, groups):
+        assert y["event"][train].sum() in (2, 4)
+
+
+def test_a_structured_target_without_an_event_cannot_be_stratified():
+    y = np.zeros(8, dtype=[("time", "f8"), ("weight", "f8")])
+    with pytest.raises(ValueError, match="got a structured array without a boolean field"):
+        BootstrapSplit(stratify=True).split(np.zeros((8, 1)), y)
+    assert len(splits_of(BootstrapSplit(3, random_state=0), 8, y)) == 3

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel, SelectKBest, SequentialFeatureSelector, f_regression
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -83,7 +83,7 @@ def fits():
     return Counted.fits
 
 
-# --- The same as a loop ----------------------------------------------------------------------
+# -- the same as a loop ------------------------------------------------------------------------------------------------
 
 
 def non_zero(model, X):
@@ -266,7 +266,7 @@ def test_a_search_that_does_not_always_choose_a_penalty_that_selects():
     )
 
 
-# --- Any measure, without fitting again ------------------------------------------------------
+# -- any measure, without fitting again --------------------------------------------------------------------------------
 
 
 def test_every_measure_and_interval_without_fitting_again(fits):
@@ -311,7 +311,7 @@ def test_seeded_interval_and_measures_with_parameters_or_of_ones_own():
 
 def test_measures_that_do_not_apply():
     X, y = make_data("numbers")
-    with pytest.raises(ValueError, match=r"measure must be one of canberra, .* nogueira, .* wald; got 'nope'"):
+    with pytest.raises(ValueError, match=r"measure must be one of canberra, .* nogueira, .* zucknick; got 'nope'"):
         StabilityCV(Lasso(), measure="nope").fit(X, y)
     runs = StabilityCV(Lasso(alpha=20.0), cv=FEW).fit(X, y)
     assert len(set(dense(runs.supports_).sum(axis=1))) > 1
@@ -340,18 +340,17 @@ def test_nothing_is_ever_selected():
     assert runs.summary()["sign_consistency"].isna().all()
 
 
-# --- A selector and a predictor --------------------------------------------------------------
+# -- A selector and a predictor ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d", [12, 40])
-def test_consensus_takes_features_at_the_threshold(d):
-    # For d = 40 the supports are sparse.
-    X, y = make_classification(60, d, n_informative=2, n_redundant=0, class_sep=0.7, random_state=1)
+@pytest.mark.parametrize(("selector", "is_sparse"), [(SelectKBest(k=2), True), (SelectKBest(k=9), False)])
+def test_consensus_takes_features_at_the_threshold(selector, is_sparse):
+    X, y = make_classification(60, 12, n_informative=2, n_redundant=0, class_sep=0.7, random_state=1)
     cv = BootstrapSplit(10, random_state=0)
-    runs = StabilityCV(SelectKBest(k=2), cv=cv, support="consensus").fit(X, y)
-    assert issparse(runs.supports_) == (d == 40)
-    counts = np.sum([SelectKBest(k=2).fit(X[train], y[train]).get_support() for train, _ in cv.split(X, y)], axis=0)
-    assert {2, 10} <= set(counts)  # ten times 0.1, added up, is less than 1
+    runs = StabilityCV(selector, cv=cv, support="consensus").fit(X, y)
+    assert issparse(runs.supports_) == is_sparse
+    counts = np.sum([selector.fit(X[train], y[train]).get_support() for train, _ in cv.split(X, y)], axis=0)
+    assert 10 in counts  # ten times 0.1, added up, is less than 1
     np.testing.assert_array_equal(runs.selection_frequencies_, counts / 10)
     np.testing.assert_array_equal(runs.summary()["frequency"], counts / 10)
     for least in range(1, 11):
@@ -396,7 +395,7 @@ def test_not_fitted(method):
         getattr(StabilityCV(l1_logistic()), method)()
 
 
-# --- scoring ---------------------------------------------------------------------------------
+# -- scoring -----------------------------------------------------------------------------------------------------------
 
 
 def n_rows(_estimator, X, _y):
@@ -445,7 +444,7 @@ def test_scorer_that_the_estimator_can_not_serve_shows_before_the_runs(scoring, 
     assert len(fits) <= 1
 
 
-# --- Bad input -------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -573,7 +572,7 @@ def test_neither_weights_nor_support(measure, fits):
 
 def test_step_that_can_not_be_mapped(fits):
     estimator = make_pipeline(StandardScaler(), PCA(3), CountedLasso())
-    with pytest.raises(ValueError, match=r"Step 'pca' \(PCA\)"):
+    with pytest.raises(ValueError, match=r"step 'pca' \(PCA\)"):
         StabilityCV(estimator, cv=FEW).fit(*make_data("numbers"))
     assert len(fits) <= 1
 
@@ -612,3 +611,39 @@ def test_selector_without_weights_and_a_measure_of_weights(fits):
     with pytest.raises(ValueError, match=r"measure 'pearson' .* SequentialFeatureSelector has none.*importance_getter"):
         StabilityCV(estimator, cv=FEW, measure="pearson").fit(X, y)
     assert len(fits) <= 2 * D + 1  # one fit of the selector
+
+
+# -- folds that share nearly all rows ----------------------------------------------------------------------------------
+
+
+def test_many_folds_are_warned_about_once():
+    X, y = make_data()
+    with pytest.warns(UserWarning, match=r"cv=30 folds share 9\d% of their rows.*use cv=None") as caught:
+        StabilityCV(SelectKBest(k=3), cv=30).fit(X, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("cv", [5, 10, None, KFold(30)], ids=str)
+def test_other_resamples_are_not(cv):
+    X, y = make_data()
+    StabilityCV(SelectKBest(k=3), cv=cv, random_state=0).fit(X, y)
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["frequencies", "map", "raster"])
+def test_plot(kind):
+    X, y = make_data()
+    fitted = StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y)
+    display = fitted.plot(kind)
+    assert display.frame() is not None
+    assert display.figure_ is not None
+
+
+def test_an_unknown_picture_names_those_there_are():
+    X, y = make_data()
+    fitted = StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y)
+    with pytest.raises(ValueError, match="kind must be one of 'frequencies', 'map', 'raster'; got 'pie'"):
+        fitted.plot("pie")

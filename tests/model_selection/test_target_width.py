@@ -94,7 +94,7 @@ def fits_of(action):
     return Counting.n_fits[0] - before
 
 
-# --- When it stops ---------------------------------------------------------------------------
+# -- when it stops -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_default_resamples_are_the_most_there_may_be():
     np.testing.assert_array_equal(dense(few.supports_), dense(runs.supports_)[:10])
 
 
-# --- What it leaves --------------------------------------------------------------------------
+# -- what it leaves ----------------------------------------------------------------------------------------------------
 
 
 def target_for(selector, n, **params):
@@ -228,7 +228,7 @@ def n_splits(runs, X, y):
     return runs.n_splits_
 
 
-# --- Warm start ------------------------------------------------------------------------------
+# -- warm start --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("selector", [SelectKBest(k=3), l1_logistic(), tree()], ids=["filter", "lasso", "seeds"])
@@ -296,7 +296,7 @@ def test_refuses_to_go_on_with_other_splits():
         warm.set_params(cv=BootstrapSplit(MOST, random_state=1), target_width=0.1).fit(X, y)
 
 
-# --- Failures --------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------------------------------
 
 
 class Needs(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.exceptions import FitFailedWarning, NotFittedError
+from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SequentialFeatureSelector, VarianceThreshold
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit, StabilityCV, WholeSampleSplit
-from skstab.model_selection._parameters import noise_scale
+from skstab.model_selection._worker import noise_scale
 
 N, D = 60, 12
 FEW = BootstrapSplit(6, random_state=0)
@@ -82,7 +82,7 @@ def fits_of(action):
     return Recording.n_fits[0] - before
 
 
-# --- Rows ------------------------------------------------------------------------------------
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 
 def rows_tested(_estimator, X, _y):
@@ -190,7 +190,7 @@ def test_without_a_target():
     np.testing.assert_array_equal(dense(runs.supports_), [X[train].var(axis=0) > 1 for train, _ in FEW.split(X)])
 
 
-# --- Perturbation ----------------------------------------------------------------------------
+# -- perturbation ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cv", [None, FEW], ids=["whole", "bootstrap"])
@@ -284,7 +284,7 @@ def test_seeds_tell_instability_of_the_algorithm():
         StabilityCV(SelectKBest(), perturb="seed").fit(X, y)
 
 
-# --- Randomness ------------------------------------------------------------------------------
+# -- randomness --------------------------------------------------------------------------------------------------------
 
 FOREST = make_pipeline(SelectFromModel(RandomForestClassifier(5, max_depth=3)), DecisionTreeClassifier(max_features=1))
 
@@ -338,7 +338,7 @@ def test_open_seeds_differ_between_the_runs_and_the_parts():
     assert FOREST[1].random_state is None
 
 
-# --- Going on with more splits ---------------------------------------------------------------
+# -- going on with more splits -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -477,13 +477,21 @@ def test_warm_start_can_not_return_models_that_were_not_kept():
         runs.set_params(return_estimators=True, cv=BootstrapSplit(9, random_state=0)).fit(X, y)
 
 
-def test_a_fit_that_fails_leaves_no_runs_of_the_one_before():
+@pytest.mark.parametrize(
+    "params",
+    [{"cv": 1}, {"measure": "kuncheva"}, {"error_score": "raise", "cv": KFold(5), "estimator": "needs"}],
+    ids=["splits", "measure", "run"],
+)
+def test_a_fit_that_fails_leaves_the_one_before_as_it_was(params):
     X, y = make_data()
-    runs = StabilityCV(l1_logistic(), cv=FEW).fit(X, y)
-    with pytest.raises(ValueError, match="n_splits=1"):
-        runs.set_params(cv=1).fit(X[:, :4], y)
-    with pytest.raises(NotFittedError):
-        runs.summary()
+    runs = StabilityCV(l1_logistic(), cv=FEW, return_estimators=True).fit(pd.DataFrame(X).add_prefix("gene "), y)
+    if "estimator" in params:
+        params["estimator"] = make_pipeline(Needs([12]), l1_logistic())
+    before = dict(vars(runs.set_params(**params)))
+    with pytest.raises((ValueError, RuntimeError)):
+        runs.fit(X[:, :8], y)
+    assert vars(runs).keys() == before.keys()
+    assert all(value is before[name] for name, value in vars(runs).items())
 
 
 def test_stops_when_the_interval_is_narrow_enough():
@@ -501,7 +509,7 @@ def test_stops_when_the_interval_is_narrow_enough():
     assert runs.n_splits_ == 34
 
 
-# --- Failures --------------------------------------------------------------------------------
+# -- failures ----------------------------------------------------------------------------------------------------------
 
 
 class Needs(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -653,21 +661,22 @@ def test_a_score_that_needs_two_rows_is_no_failure():
     np.testing.assert_array_equal(runs.scores_["score"], np.full(5, 1 / 11))
 
 
-# --- What is kept ----------------------------------------------------------------------------
+# -- what is kept ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [1, 4, 6, 8, 12, 16, 20])
 def test_the_smaller_form_is_kept(k):
     X, y = make_classification(N, 30, random_state=0)
     runs = StabilityCV(SelectKBest(k=k), cv=BootstrapSplit(10, random_state=0)).fit(X, y)
-    for table in (runs.supports_, runs.importances_):
-        size = table.dtype.itemsize
-        # 32-bit indices are enough for any number of features.
-        as_sparse = 10 * k * (size + 4) + 11 * 4
-        assert issparse(table) == (as_sparse < 10 * 30 * size)
+    tables = (runs.supports_, runs.importances_)
+    sizes = [table.dtype.itemsize for table in tables]
+    # 32-bit indices are enough for any number of features.
+    as_sparse = [10 * k * (size + 4) + 11 * 4 for size in sizes]
+    for table, expected in zip(tables, as_sparse, strict=True):
+        assert issparse(table) == (sum(as_sparse) < 10 * 30 * sum(sizes))
         if issparse(table):
             assert table.format == "csr"
-            assert table.data.nbytes + table.indices.nbytes + table.indptr.nbytes == as_sparse
+            assert table.data.nbytes + table.indices.nbytes + table.indptr.nbytes == expected
     selectors = [
         SelectKBest(k=k).fit(X[train], y[train]) for train, _ in BootstrapSplit(10, random_state=0).split(X, y)
     ]
@@ -696,7 +705,7 @@ def test_models_do_not_come_back_from_the_workers():
     assert_same(runs, StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y))
 
 
-# --- Summary ---------------------------------------------------------------------------------
+# -- summary -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("d", "C"), [(12, 0.5), (80, 0.3)], ids=["dense", "sparse"])

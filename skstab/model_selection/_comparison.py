@@ -1,0 +1,317 @@
+"""What a comparison of selectors says: a table, tests, overlaps, and which selector to take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from skstab._checks import is_number
+from skstab._displays import draw
+from skstab._typing import Display, IntArray, MeasureLike
+from skstab.metrics import StabilityTest, compare_stability, get_measure
+from skstab.model_selection._agreement import mean_agreement, mean_overlap, own_agreement, shared_features
+from skstab.model_selection._pareto import front_of
+from skstab.model_selection._recommend import Recommendation, Scored, by_score, by_stability_alone, check_margin
+from skstab.model_selection._score_tests import holm, mcnemar, score_error
+from skstab.model_selection._stability_cv import StabilityCV
+from skstab.runs import Runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["SelectorComparison"]
+
+
+@dataclass(frozen=True, repr=False)
+class SelectorComparison:
+    """The runs of several selectors on the same resamples; made by :func:`compare_selectors`.
+
+    Parameters
+    ----------
+    runs : dict of StabilityCV
+        The fitted :class:`StabilityCV` of each selector, by name.
+    measure : str, callable or Measure
+        The measure of stability.
+    margin : "one_se" or float, default="one_se"
+        Loss of score that a recommendation accepts.
+    dummy : Scored, default=None
+        Scores of predictions that ignore the features, on the same resamples; None where there are none.
+    groups : ndarray of int of shape (n_samples,), default=None
+        Groups of rows, which are then the independent units of tests.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from skstab.model_selection import BootstrapSplit, SelectorComparison, compare_selectors
+    >>> X, y = make_classification(n_informative=3, n_redundant=0, random_state=0)
+    >>> selectors = [SelectKBest(k=3), SelectKBest(k=8)]
+    >>> comparison = compare_selectors(selectors, X, y, cv=BootstrapSplit(20, random_state=0))
+    >>> isinstance(comparison, SelectorComparison)
+    True
+    >>> comparison.overlap().round(2)
+                   selectkbest-1  selectkbest-2
+    selectkbest-1           0.53           0.37
+    selectkbest-2           0.37           0.31
+    """
+
+    runs: dict[str, StabilityCV]
+    measure: MeasureLike
+    _: KW_ONLY
+    margin: float | Literal["one_se"] = "one_se"
+    dummy: Scored | None = None
+    groups: IntArray | None = None
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def frame(self) -> pd.DataFrame:
+        """Tabulate the selectors.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per selector, indexed by its name: `score` over the resamples with a standard error `score_se` that
+            is about other data (absent where nothing was scored), `stability` with its 95% interval `stability_low`,
+            `stability_high`, which is about the resampling error, the mean number `n_features` of selected features,
+            the mean seconds `fit_time` of a fit, `n_failed` runs, and whether it is `on_front`: no other selector is
+            better in one of score and stability and at least as good in the other.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame(
+            [self._row(fitted.runs_) for fitted in self.runs.values()], index=pd.Index(self.runs, name="selector")
+        )
+        if self._has_scores:
+            front = front_of(table["score"].to_numpy(), self._merit(table).to_numpy())
+            table["on_front"] = np.isin(np.arange(len(table)), front)
+        return table
+
+    def _row(self, runs: Runs) -> dict[str, Any]:
+        interval = runs.estimate(self.measure)
+        return {
+            **(self._score(runs) if self._has_scores else {}),
+            "stability": interval.estimate,
+            "stability_low": interval.low,
+            "stability_high": interval.high,
+            "n_features": float(runs.supports.sum() / len(runs)),
+            "fit_time": float(np.mean(runs.fit_times)) if runs.fit_times is not None else np.nan,
+            "n_failed": runs.n_failed,
+        }
+
+    def _score(self, runs: Runs) -> dict[str, float]:
+        found = Scored.of(runs)
+        known = found.scores[~np.isnan(found.scores)]
+        mean = float(known.mean()) if known.size else np.nan
+        return {"score": mean, "score_se": score_error(found.scores, found.losses, self.groups)}
+
+    @property
+    def _has_scores(self) -> bool:
+        return all(fitted.runs_.scores for fitted in self.runs.values())
+
+    def _merit(self, table: pd.DataFrame) -> Any:
+        """Stability such that more is better, and missing where nothing was ever selected."""
+        sign = 1 if get_measure(self.measure).higher_is_better else -1
+        return (sign * table["stability"]).where(table["n_features"] > 0)
+
+    def overlap(self, *, measure: MeasureLike | None = None) -> pd.DataFrame:
+        """Similarity of what different selectors select on the same resample.
+
+        Parameters
+        ----------
+        measure : str, callable or Measure, default=None
+            A measure that is defined for two runs, see :func:`skstab.metrics.replication_stability`; None takes that of
+            the comparison.
+
+        Returns
+        -------
+        table : DataFrame
+            Selectors by selectors: the mean similarity of their selections on the same resample; on the diagonal the
+            stability of each selector, for comparison: two selectors cannot be expected to be more alike than the runs
+            of one of them.
+        """
+        chosen = get_measure(self.measure if measure is None else measure)
+        return self._table_of_pairs(lambda a, b: mean_overlap(a, b, chosen), lambda runs: runs.stability(chosen))
+
+    def shared_features(self) -> pd.DataFrame:
+        """Mean number of features that two selectors both select on the same resample.
+
+        Returns
+        -------
+        table : DataFrame
+            Selectors by selectors; on the diagonal the mean number of features that each selects.
+        """
+        return self._table_of_pairs(shared_features, lambda runs: float(runs.supports.sum() / len(runs)))
+
+    def agreement(self) -> pd.DataFrame:
+        """Agreement of predictions for the rows that the resamples left out.
+
+        Returns
+        -------
+        table : DataFrame
+            Selectors by selectors: for classes the share of equal predictions, for numbers their correlation, of two
+            selectors on the same resample; on the diagonal of two runs of one selector.
+        """
+        if any(fitted.runs_.row_predictions is None for fitted in self.runs.values()):
+            raise ValueError(
+                "predictions of the rows left out are kept only with a score that is a mean over rows, such as "
+                "scoring='accuracy', 'balanced_accuracy' or 'r2'"
+            )
+        classes = all(hasattr(fitted, "classes_") for fitted in self.runs.values())
+        return self._table_of_pairs(
+            lambda a, b: mean_agreement(a, b, classes=classes),
+            lambda runs: own_agreement(runs, classes=classes),
+        )
+
+    def _table_of_pairs(self, between: Callable[[Runs, Runs], float], within: Callable[[Runs], float]) -> pd.DataFrame:
+        import pandas as pd
+
+        names = list(self.runs)
+        table = pd.DataFrame(np.nan, index=names, columns=names)
+        for name in names:
+            table.loc[name, name] = within(self.runs[name].runs_)
+        for a, b in combinations(names, 2):
+            table.loc[a, b] = table.loc[b, a] = between(*self._common(a, b))
+        return table
+
+    def _common(self, a: str, b: str) -> tuple[Runs, Runs]:
+        """Runs of two selectors on the same splits: a run may have failed in one of them."""
+        first, second = self._runs_of(a), self._runs_of(b)
+        both = np.intersect1d(first.split_numbers, second.split_numbers)
+        return tuple(runs.take(np.isin(runs.split_numbers, both)) for runs in (first, second))  # type: ignore[return-value]
+
+    def _runs_of(self, name: str) -> Runs:
+        if name not in self.runs:
+            raise ValueError(f"there is no selector {name!r}, only {list(self.runs)}")
+        return self.runs[name].runs_
+
+    # -- tests ---------------------------------------------------------------------------------------------------------
+
+    def pvalues(self, of: Literal["stability", "score"] = "stability", *, adjust: bool = True) -> pd.DataFrame:
+        """P-values of the differences between every two selectors.
+
+        Parameters
+        ----------
+        of : {"stability", "score"}, default="stability"
+            What is compared. Stabilities by the paired jackknife. Accuracies by McNemar's mid-p test where every row
+            was left out once; other scores that are a mean over rows by a t-test over rows, of the mean difference of
+            their losses; any other score by a t-test over resamples with the variance 1/M + 0.2, which accounts for
+            the rows that resamples share.
+        adjust : bool, default=True
+            Whether to adjust for the number of pairs (Holm).
+
+        Returns
+        -------
+        table : DataFrame
+            A symmetric table, selectors by selectors, with 1 on the diagonal.
+        """
+        import pandas as pd
+
+        tests = {"stability": lambda a, b: self.difference(a, b).pvalue, "score": self._score_pvalue}
+        if of not in tests:
+            raise ValueError(f"of must be 'stability' or 'score', got {of!r}")
+        if of == "score" and not self._has_scores:
+            raise ValueError("of='score' needs scores, but the selectors were not scored: give scoring")
+        names = list(self.runs)
+        pairs = list(combinations(names, 2))
+        raw = np.array([tests[of](a, b) for a, b in pairs])
+        table = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+        for (a, b), value in zip(pairs, holm(raw) if adjust else raw, strict=True):
+            table.loc[a, b] = table.loc[b, a] = value
+        return table
+
+    def difference(self, a: str, b: str) -> StabilityTest:
+        """Difference of the stabilities of two selectors, by the paired jackknife over the resamples they share.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of selectors.
+
+        Returns
+        -------
+        test : StabilityTest
+            What :func:`skstab.metrics.compare_stability` returns: the `difference` a − b with its interval `low`,
+            `high`, and the `pvalue`, not adjusted.
+        """
+        first, second = self._common(a, b)
+        if a == b:
+            return StabilityTest(0.0, 1.0, 0.0, 0.0, 0.0)
+        return compare_stability(first, second, measure=self.measure, paired=True)
+
+    def _score_pvalue(self, a: str, b: str) -> float:
+        first, second = (Scored.of(self._runs_of(name)) for name in (a, b))
+        right = [_tested_once(scored) for scored in (first, second)]
+        if right[0] is not None and right[1] is not None:
+            only_a, only_b = (int(np.sum(x & ~y)) for x, y in (right, reversed(right)))
+            return mcnemar(only_a, only_b)
+        return first.minus(second, self.groups).pvalue()
+
+    # -- the choice ----------------------------------------------------------------------------------------------------
+
+    def recommend(self, *, level: float = 0.05, margin: float | Literal["one_se"] | None = None) -> Recommendation:
+        """Recommend the most stable selector among those shown to score about as well as the best.
+
+        Parameters
+        ----------
+        level : float, default=0.05
+            Level of the tests.
+        margin : "one_se" or float, default=None
+            Loss of score that is acceptable; "one_se" is one standard error of the best score. None takes that of the
+            comparison.
+
+        Returns
+        -------
+        recommendation : Recommendation
+            The name of the `selector`, or None, and the `reason`.
+
+        Notes
+        -----
+        "Not significantly worse" is not evidence of "as good". A selector counts as about as good where the upper end
+        of the one-sided interval of its loss against the best score is below the margin (non-inferiority). Where no
+        score is shown to exceed that of a dummy, which ignores the features, none is recommended. Without scores the
+        choice is by stability alone, and says so.
+        """
+        if not is_number(level, above=0, below=1):
+            raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+        accepted = check_margin(self.margin if margin is None else margin)
+        table = self.frame()
+        table["merit"] = self._merit(table)
+        if not self._has_scores:
+            return by_stability_alone(table)
+        scored = {name: Scored.of(fitted.runs_) for name, fitted in self.runs.items()}
+        return by_score(table, scored, self.dummy, groups=self.groups, level=level, margin=accepted)
+
+    def plot(self, **options: Any) -> Display:
+        """Draw the stability of the selectors and their differences.
+
+        Parameters
+        ----------
+        **options : dict
+            Parameters of :meth:`skstab.inspection.StabilityComparisonDisplay.from_comparison`.
+
+        Returns
+        -------
+        display : StabilityComparisonDisplay
+            Drawn.
+        """
+        return draw("comparison", self, **options)
+
+    def __repr__(self) -> str:
+        return f"SelectorComparison of {', '.join(map(str, self.runs))}\n{self.frame().to_string()}"
+
+    def _repr_html_(self) -> str:
+        html: str = self.frame().to_html(float_format="{:.3g}".format)
+        return html
+
+
+def _tested_once(scored: Scored) -> Any:
+    """Which rows were predicted correctly, where the score is accuracy and every row was left out exactly once."""
+    if scored.losses is None or not np.isin(scored.losses, (0.0, 1.0)).any():
+        return None
+    known = ~np.isnan(scored.losses)
+    is_accuracy = bool(np.isin(scored.losses[known], (0.0, 1.0)).all())
+    return np.nanmax(scored.losses, axis=0) == 0 if is_accuracy and (known.sum(axis=0) == 1).all() else None

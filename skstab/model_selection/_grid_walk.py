@@ -1,0 +1,140 @@
+"""All candidates of a search on the rows of one resample: steps that candidates share are fitted once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from skstab._random import with_seeds
+from skstab.model_selection._grid import Family, Sibling
+from skstab.model_selection._together import fit_together
+
+__all__ = ["Fitted", "GridWalk"]
+
+
+class Fitted(NamedTuple):
+    """What candidates have become: a fitted estimator, or the error of its fit; and the seconds for each of them."""
+
+    candidates: tuple[int, ...]
+    estimator: Any
+    error: Exception | None
+    seconds: float
+    alone: bool  # whether it may overwrite the rows that it is given
+
+
+class _Step(NamedTuple):
+    """A fitted step of one sibling, and what it makes of its input where other steps follow."""
+
+    sibling: Sibling
+    step: Any
+    output: Any = None
+    error: Exception | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class GridWalk:
+    """What the fits of all candidates on one resample have in common."""
+
+    template: Any  # the estimator of the search, whose other attributes pipelines keep
+    y: Any
+    seeds: Sequence[int]
+    fit_params: dict[str, Any]
+
+    def fitted(
+        self, families: Sequence[Family], X: Any, before: tuple[tuple[str, Any], ...] = (), spent: float = 0.0
+    ) -> Iterator[Fitted]:
+        """Fit candidate after candidate; what is shared is fitted when the first of them comes."""
+        for family in families:
+            for sibling, step, output, error, seconds in self._steps(family, X):
+                share = spent + seconds / len(sibling.candidates)
+                if error is not None or not sibling.after:
+                    whole = self._whole(before, family.name, step)
+                    yield Fitted(sibling.candidates, whole, error, share, family.alone)
+                else:
+                    remembering = step if isinstance(step, str) else _remembering(step)
+                    yield from self.fitted(sibling.after, output, (*before, (family.name, remembering)), share)
+
+    def _whole(self, before: tuple[tuple[str, Any], ...], name: str, step: Any) -> Any:
+        if not name:
+            return step
+        pipeline = copy(self.template)
+        pipeline.steps = [*before, (name, step)]
+        return pipeline
+
+    def _steps(self, family: Family, X: Any) -> Iterator[_Step]:
+        """Fit one step with all its settings: together where that is possible."""
+        if family.step is None or isinstance(family.step, str):
+            yield from (_Step(sibling, "passthrough", X) for sibling in family.siblings)
+            return
+        start = time.perf_counter()
+        together = self._together(family, X) if len(family.siblings) > 1 else None
+        if together is None:
+            yield from (self._single(family, sibling, X) for sibling in family.siblings)
+            return
+        seconds = (time.perf_counter() - start) / len(together)
+        for sibling, step in zip(family.siblings, together, strict=True):
+            try:
+                output = step.transform(X) if sibling.after else None
+            except Exception as error:  # noqa: BLE001  as in any other fit
+                yield _Step(sibling, step, error=error, seconds=seconds)
+            else:
+                yield _Step(sibling, step, output, seconds=seconds)
+
+    def _together(self, family: Family, X: Any) -> list[Any] | None:
+        values = [sibling.value for sibling in family.siblings]
+        try:
+            return fit_together(self._seeded(family), values, X, self.y, self.fit_params)
+        except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
+            return None
+
+    def _single(self, family: Family, sibling: Sibling, X: Any) -> _Step:
+        start, step = time.perf_counter(), self._seeded(family)
+        rows, output = deepcopy(X) if family.alone else X, None
+        try:
+            if family.parameter is not None:
+                step.set_params(**{family.parameter: sibling.value})
+            if sibling.after:
+                output = _fit_transform(step, rows, self.y)
+            else:
+                step.fit(rows, self.y, **self.fit_params)
+        except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other candidates continue
+            return _Step(sibling, step, error=error)
+        return _Step(sibling, step, output, seconds=time.perf_counter() - start)
+
+    def _seeded(self, family: Family) -> Any:
+        return with_seeds(family.step, {name: self.seeds[place] for name, place in family.seeds})
+
+
+def _fit_transform(step: Any, X: Any, y: Any) -> Any:
+    return step.fit_transform(X, y) if hasattr(step, "fit_transform") else step.fit(X, y).transform(X)
+
+
+# -- what is transformed once ------------------------------------------------------------------------------------------
+
+
+class _Remembered:
+    """The `transform` of a fitted step, which does not transform the same rows twice."""
+
+    def __init__(self, transform: Any) -> None:
+        self.transform = transform
+        self.known: list[tuple[Any, Any]] = []
+
+    def __call__(self, X: Any, **params: Any) -> Any:
+        if params:
+            return self.transform(X, **params)
+        for rows, output in self.known:
+            if rows is X:
+                return output
+        output = self.transform(X)
+        self.known = [*self.known[-1:], (X, output)]  # of the training rows and the test rows
+        return output
+
+
+def _remembering(step: Any) -> Any:
+    """Let a step remember: each candidate that shares it is read on the same rows and scored on the same rows."""
+    step.transform = _Remembered(step.transform)
+    return step

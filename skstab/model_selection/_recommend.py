@@ -1,0 +1,153 @@
+"""Which of several selectors to take: the most stable among those shown to score about as well as the best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from skstab._checks import is_number
+from skstab._typing import FloatArray, IntArray
+from skstab.model_selection._score_tests import Difference, holm, resample_difference, row_difference
+from skstab.runs import Runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Recommendation", "Scored", "by_score", "by_stability_alone", "check_margin"]
+
+
+class Recommendation(NamedTuple):
+    """A selector and the reason for it.
+
+    Parameters
+    ----------
+    selector : str or None
+        Name of the recommended selector; None where none is.
+    reason : str
+        What was shown, and what was not, in sentences.
+
+    Examples
+    --------
+    >>> from skstab.model_selection import Recommendation
+    >>> print(Recommendation(None, "No selector is recommended: none was shown to score better than a dummy."))
+    No selector is recommended: none was shown to score better than a dummy.
+    """
+
+    selector: str | None
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Scored(NamedTuple):
+    """Scores of runs by the number of their split, and the losses of rows where the score is a mean over rows."""
+
+    numbers: IntArray
+    scores: FloatArray
+    losses: FloatArray | None
+
+    @classmethod
+    def of(cls, runs: Runs) -> Scored:
+        """Take the first, or only, score of runs."""
+        name = next(iter(runs.scores))
+        return cls(runs.split_numbers, runs.scores[name], runs.row_losses.get(name))
+
+    def minus(self, other: Scored, groups: IntArray | None) -> Difference:
+        """Difference of the mean scores over the splits that both have."""
+        both = np.intersect1d(self.numbers, other.numbers)
+        own, others = np.isin(self.numbers, both), np.isin(other.numbers, both)
+        if self.losses is not None and other.losses is not None:
+            return row_difference(self.losses[own], other.losses[others], groups)
+        return resample_difference(self.scores[own], other.scores[others])
+
+
+def check_margin(margin: Any) -> float | Literal["one_se"]:
+    """Check the loss of score that is acceptable."""
+    if margin == "one_se" or is_number(margin, least=0):
+        return margin  # type: ignore[no-any-return]
+    raise ValueError(f"margin must be 'one_se' or a number of at least 0, got {margin!r}")
+
+
+def by_stability_alone(table: pd.DataFrame) -> Recommendation:
+    """Recommend the most stable selector where nothing was scored."""
+    chosen = table["merit"].idxmax()
+    return Recommendation(
+        str(chosen),
+        f"Take {chosen} if only stability matters: its stability of {_stability(table, chosen)} is the best. Nothing "
+        "was scored, so whether any selector finds what predicts is not known; give scoring.",
+    )
+
+
+def by_score(
+    table: pd.DataFrame,
+    scored: dict[Any, Scored],
+    dummy: Scored | None,
+    *,
+    groups: IntArray | None,
+    level: float,
+    margin: float | Literal["one_se"],
+) -> Recommendation:
+    """Recommend the most stable of the selectors shown to lose less than the margin.
+
+    `table` has for each selector `score`, `score_se`, `stability` with its interval, and `merit`, its stability such
+    that more is better, missing where nothing was selected.
+    """
+    known = table.index[table["score"].notna() & table["merit"].notna()]
+    if not len(known):
+        return Recommendation(None, "No selector is recommended: none has both a score and a selection.")
+    better = _better_than_dummy({name: scored[name] for name in known}, dummy, groups, level)
+    if not better:
+        return Recommendation(None, _why_none(table, table.loc[known, "score"].idxmax(), dummy))
+    best = table.loc[better, "score"].idxmax()
+    accepted = float(table.loc[best, "score_se"]) if margin == "one_se" else float(margin)
+    others = [name for name in better if name != best]
+    shown = [name for name in others if scored[best].minus(scored[name], groups).upper_end(level) < accepted]
+    # Equally stable ones are distinguished by their score.
+    left = table.loc[[best, *shown]].sort_values(["merit", "score"], ascending=False, kind="stable")
+    chosen = left.index[0]
+    return Recommendation(str(chosen), _reason(table, chosen, best, shown, accepted, level))
+
+
+def _better_than_dummy(
+    scored: dict[Any, Scored], dummy: Scored | None, groups: IntArray | None, level: float
+) -> list[Any]:
+    """Selectors whose score is shown to exceed that of a dummy; all of them where there is no dummy."""
+    if dummy is None:
+        return list(scored)
+    raw = [own.minus(dummy, groups).pvalue("greater") for own in scored.values()]
+    return [name for name, value in zip(scored, holm(np.array(raw)), strict=True) if value < level]
+
+
+def _why_none(table: pd.DataFrame, best: Any, dummy: Scored | None) -> str:
+    against = "" if dummy is None else f", against {np.nanmean(dummy.scores):.3f} of the dummy"
+    return (
+        "No selector is recommended: none was shown to score better than a dummy that ignores the features, on the "
+        f"same resamples. The best score is {table.loc[best, 'score']:.3f} of {best}{against}."
+    )
+
+
+def _stability(table: pd.DataFrame, name: Any) -> str:
+    row = table.loc[name]
+    if np.isnan(row["stability_low"]):
+        return f"{row['stability']:.2f}"
+    ends = f"{row['stability_low']:.2f} to {row['stability_high']:.2f}"
+    return f"{row['stability']:.2f} (95% interval {ends}, resampling error)"
+
+
+def _reason(table: pd.DataFrame, chosen: Any, best: Any, shown: list[Any], margin: float, level: float) -> str:
+    bound = f"less than {margin:.3f} in score at the {1 - level:.0%} level"
+    score, stability = f"{table.loc[chosen, 'score']:.3f}", _stability(table, chosen)
+    if chosen != best:
+        sentence = (
+            f"Take {chosen}: its stability of {stability} is the best among the selectors shown to lose {bound}. It "
+            f"scores {score} against {table.loc[best, 'score']:.3f} of {best}"
+        )
+    else:
+        others = "and it is more stable than all that were" if shown else "and no other was"
+        reason = f"it has the best score, {score}, {others} shown to lose {bound}"
+        sentence = f"Take {chosen}: {reason}. Its stability is {stability}"
+    unknown = [str(name) for name in table.index if name not in shown and name != best]
+    rest = f". Not shown to be about as good: {', '.join(unknown)}" if unknown else ""
+    return f"{sentence}{rest}."

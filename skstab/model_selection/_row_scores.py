@@ -1,0 +1,125 @@
+"""Scores that are a mean over the rows left out: the loss of each row, beside the score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+)
+from sklearn.pipeline import Pipeline
+
+from skstab._typing import FloatArray
+
+__all__ = ["RowScored", "row_scores_of", "score_by_row"]
+
+
+class RowScored(NamedTuple):
+    """Scores that are means over rows: their values, the losses of the rows by the score, and what was predicted."""
+
+    scores: dict[str, float]
+    losses: dict[str, FloatArray]
+    predictions: Any
+
+
+class RowScore(NamedTuple):
+    """A score of predictions that falls with the mean of the losses."""
+
+    metric: Callable[[Any, Any], float]
+    losses: Callable[[Any, Any], FloatArray]
+    kinds: str = ""  # of arrays for which 1 − losses, averaged, is the metric bit for bit, without its long checks
+
+
+def score_by_row(names: Mapping[str, str], estimator: Any, X: Any, y: Any) -> RowScored:
+    """Score an estimator, with one call of its `predict`, by the row scores of these names."""
+    predictions = estimator.predict(X)
+    true, found = np.asarray(y), np.asarray(predictions)
+    chosen = {name: ROW_SCORES[score] for name, score in names.items()}
+    losses = {name: score.losses(true, found) for name, score in chosen.items()}
+    scores = {
+        name: float((1.0 - losses[name]).mean())
+        if _is_plain(score, true, found, losses[name])
+        else float(score.metric(y, predictions))
+        for name, score in chosen.items()
+    }
+    return RowScored(scores, losses, found)
+
+
+def _is_plain(score: RowScore, y: Any, predicted: Any, losses: FloatArray) -> bool:
+    """Whether nothing in the arrays could be an error, a warning or a special case of the metric."""
+    same = y.ndim == 1 and y.shape == predicted.shape and y.dtype.kind == predicted.dtype.kind
+    return same and len(y) > 1 and y.dtype.kind in score.kinds and bool(np.isfinite(losses).all())
+
+
+def _by_row(y: Any, predicted: Any) -> tuple[Any, Any]:
+    """Give both one column per output: a target of one column may come with predictions that have none."""
+    return y.reshape(len(y), -1), predicted.reshape(len(y), -1)
+
+
+def _wrong(y: Any, predicted: Any) -> FloatArray:
+    if y.ndim == predicted.ndim == 1:
+        return np.asarray(y != predicted, dtype=np.float64)
+    true, found = _by_row(y, predicted)
+    return np.asarray((true != found).any(axis=1), dtype=np.float64)  # of several labels, any
+
+
+def _wrong_by_class(y: Any, predicted: Any) -> FloatArray:
+    """Errors weighted so that each class present counts the same: n / (number of classes × rows of the class)."""
+    _, code, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return _wrong(y, predicted) * len(code) / (len(counts) * counts[code.ravel()])
+
+
+def _squared(y: Any, predicted: Any) -> FloatArray:
+    true, found = _by_row(y.astype(np.float64), predicted)
+    return np.asarray(((true - found) ** 2).mean(axis=1), dtype=np.float64)
+
+
+def _absolute(y: Any, predicted: Any) -> FloatArray:
+    true, found = _by_row(y.astype(np.float64), predicted)
+    return np.asarray(np.abs(true - found).mean(axis=1), dtype=np.float64)
+
+
+def _unexplained(y: Any, predicted: Any) -> FloatArray:
+    """Squared errors in units of the variance of the test rows; their mean is 1 − R²."""
+    true, found = _by_row(y.astype(np.float64), predicted)
+    variance = np.var(true, axis=0)
+    return np.asarray(((true - found) ** 2 / np.where(variance > 0, variance, np.nan)).mean(axis=1), dtype=np.float64)
+
+
+ROW_SCORES: dict[str, RowScore] = {
+    "accuracy": RowScore(accuracy_score, _wrong, "biuU"),
+    "balanced_accuracy": RowScore(balanced_accuracy_score, _wrong_by_class),
+    "r2": RowScore(r2_score, _unexplained),
+    "neg_mean_squared_error": RowScore(lambda y, predicted: -mean_squared_error(y, predicted), _squared),
+    "neg_mean_absolute_error": RowScore(lambda y, predicted: -mean_absolute_error(y, predicted), _absolute),
+}
+
+
+def row_scores_of(scoring: Any, estimator: Any) -> dict[str, str]:
+    """Which of the scores are a mean over rows, by the name under which they are kept.
+
+    None takes the estimator's own score, if it is that of scikit-learn's classifiers or regressors.
+    """
+    if isinstance(scoring, str):
+        return {scoring: scoring} if scoring in ROW_SCORES else {}
+    if isinstance(scoring, list | tuple | set):
+        return {name: name for name in scoring if isinstance(name, str) and name in ROW_SCORES}
+    if isinstance(scoring, Mapping):
+        return {name: score for name, score in scoring.items() if isinstance(score, str) and score in ROW_SCORES}
+    return {} if scoring is not None else _own_score(estimator)
+
+
+def _own_score(estimator: Any) -> dict[str, str]:
+    last = estimator
+    while isinstance(last, Pipeline):
+        last = last.steps[-1][1]
+    known: dict[Any, str] = {ClassifierMixin.score: "accuracy", RegressorMixin.score: "r2"}
+    own = known.get(getattr(type(last), "score", None))
+    return {} if own is None else {"score": own}

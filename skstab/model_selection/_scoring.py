@@ -1,0 +1,41 @@
+"""From the parameter `scoring` to a scorer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from sklearn.metrics import check_scoring
+
+from skstab._compat import take_rows
+
+__all__ = ["check_scorer", "score_names_of", "scorer_of"]
+
+
+def scorer_of(scoring: Any, estimator: Any, error_score: Any) -> Any:
+    """Make a scorer; None where the estimator has no score of its own and none was asked for."""
+    if scoring is None and not hasattr(estimator, "score"):
+        return None
+    # Several scorers fail one by one, unless failing is to raise.
+    return check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
+
+
+def score_names_of(scoring: Any) -> tuple[str, ...]:
+    """Names under which scores are kept."""
+    if isinstance(scoring, str):
+        return (scoring,)
+    return ("score",) if scoring is None or callable(scoring) else tuple(scoring)
+
+
+def check_scorer(scoring: Any, scorer: Any, fitted: Any, X: Any, y: Any, rows: Any) -> None:
+    """Find out before the runs whether the estimator has the method that the scorer calls."""
+    if scoring is None:  # then it is the estimator's own method, if it has one
+        return
+    data = [take_rows(part, rows[:1]) for part in (X, y) if part is not None]
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            scorer(fitted, *data)
+    except AttributeError as error:
+        raise ValueError(f"scoring={scoring!r} does not fit the estimator: {error}") from error
+    except Exception:  # noqa: BLE001  one row may be too few for a score in any way; the runs will show it
+        return

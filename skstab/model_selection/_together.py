@@ -1,0 +1,166 @@
+"""Settings of one step that are fitted together: along the path of a sparse model, or out of one elimination.
+
+The results are those of single fits, at the tolerance of the estimator where a path is followed and exactly otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import validate_data
+
+from skstab._checks import is_int, is_number
+from skstab._compat import check_own_parameters, squared_importances
+from skstab._linear_paths.coordinates import descended, prefers_descent
+from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_models
+from skstab._typing import IntArray
+
+__all__ = ["fit_together", "followed_parameter"]
+
+
+def followed_parameter(step: Any) -> str | None:
+    """Name of the parameter for whose values one pass is enough; None where each value takes a fit of its own.
+
+    An estimator may name it itself, `__skstab_followed__`, beside a method `__skstab_fit_each__(values, X, y)`.
+    """
+    if type(step) is RFE:
+        return "n_features_to_select"
+    if type(step) is SelectFromModel:
+        known = not step.prefit and step.max_features is None and type(step.estimator) in PARAMETERS
+        return f"estimator__{PARAMETERS[type(step.estimator)]}" if known else None
+    own: str | None = getattr(step, "__skstab_followed__", None)
+    return own or PARAMETERS.get(type(step))
+
+
+def fit_together(step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: dict[str, Any]) -> list[Any] | None:
+    """Fit a step for each value of the parameter that it follows; None where that takes single fits.
+
+    Parameters
+    ----------
+    step : estimator
+        Not fitted.
+    values : sequence
+        Values of its parameter.
+    X, y : array-like
+        What it is fitted on.
+    fit_params : dict
+        Further parameters of `fit`.
+
+    Returns
+    -------
+    fitted : list of estimators or None
+        One for each value.
+    """
+    if type(step) in PARAMETERS or type(step) is SelectFromModel:
+        known = fit_params.keys() <= {"sample_weight"}
+        return _fit_path(step, values, X, y, fit_params.get("sample_weight")) if known else None
+    if fit_params:
+        return None
+    if type(step) is RFE:
+        return _fit_rfe(step, values, X, y) if all(_is_size(value, X.shape[1]) for value in values) else None
+    fitted: list[Any] | None = step.__skstab_fit_each__(values, X, y)
+    return fitted
+
+
+# -- paths of sparse models --------------------------------------------------------------------------------------------
+
+
+def _fit_path(step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: Any) -> list[Any] | None:
+    model = step.estimator if type(step) is SelectFromModel else step
+    if y is None or (is_classifier(model) and len(np.unique(y)) < 2):  # an error, which the model words itself
+        return None
+    check_own_parameters(model)
+    if prefers_descent(model, X, sample_weight):
+        found = descended(model, X, y, values)
+    else:
+        found = linear_models(model, X, y, values, sample_weight=sample_weight)
+    if found is None:
+        return None
+    models = [_linear_model(model, value, found, place, X, y) for place, value in enumerate(values)]
+    return models if model is step else [_selector(step, fitted) for fitted in models]
+
+
+def _linear_model(model: Any, value: float, found: LinearModels, place: int, X: Any, y: Any) -> Any:
+    """A fitted model with these coefficients, in the shapes that a fit gives them."""
+    fitted = copy(model)
+    setattr(fitted, PARAMETERS[type(model)], value)
+    validate_data(fitted, X, skip_check_array=True)
+    coef, intercept = found.coefs[place], found.intercepts[place]
+    if is_classifier(model):
+        fitted.classes_ = np.unique(y)
+        fitted.coef_, fitted.intercept_ = coef, intercept
+    else:
+        fitted.coef_ = coef[0] if len(coef) == 1 else coef
+        fitted.intercept_ = float(intercept[0]) if np.ndim(y) == 1 else intercept
+    if not model.fit_intercept and type(model) is not LogisticRegression:
+        fitted.intercept_ = 0.0
+    return fitted
+
+
+def _selector(selector: SelectFromModel, model: Any) -> SelectFromModel:
+    fitted = copy(selector)
+    fitted.estimator = model  # with the value of this sibling; as good as one that is not fitted
+    fitted.estimator_ = model
+    if hasattr(model, "feature_names_in_"):
+        fitted.feature_names_in_ = model.feature_names_in_
+    return fitted
+
+
+# -- recursive elimination ---------------------------------------------------------------------------------------------
+
+
+def _is_size(value: Any, n_features: int) -> bool:
+    fraction = not is_int(value) and is_number(value, above=0, most=1)
+    return value is None or fraction or is_int(value, 1, n_features)
+
+
+def _fit_rfe(rfe: RFE, values: Sequence[Any], X: Any, y: Any) -> list[RFE]:
+    """Eliminate once: a selector of k features stops within the round that passes k."""
+    fitted = [copy(rfe) for _ in values]
+    for selector, value in zip(fitted, values, strict=True):
+        selector.n_features_to_select = value
+        rows, target = validate_data(
+            selector, X, y, accept_sparse="csc", ensure_min_features=2, ensure_all_finite=False, multi_output=True
+        )
+    n_features = rows.shape[1]
+    sizes = [_size(value, n_features) for value in values]
+    rounds = _eliminate(rfe, min(sizes), rows, target)
+    for selector, size in zip(fitted, sizes, strict=True):
+        _finish(selector, size, rounds, rows, target)
+    return fitted
+
+
+def _size(value: Any, n_features: int) -> int:
+    return n_features // 2 if value is None else int(value) if is_int(value) else int(n_features * value)
+
+
+def _eliminate(rfe: RFE, least: int, X: Any, y: Any) -> list[IntArray]:
+    """The features of each round, the least important first; those that no round dropped are the last entry."""
+    n_features = X.shape[1]
+    step = int(max(1, rfe.step * n_features)) if 0 < rfe.step < 1 else int(rfe.step)
+    left, rounds = np.arange(n_features), []
+    while len(left) > least:
+        model = clone(rfe.estimator).fit(X[:, left], y)
+        ranked = left[np.ravel(np.argsort(squared_importances(model, rfe.importance_getter), kind="stable"))]
+        rounds.append(ranked)
+        left = np.sort(ranked[min(step, len(left) - least) :])
+    return [*rounds, left]
+
+
+def _finish(selector: RFE, size: int, rounds: list[IntArray], X: Any, y: Any) -> None:
+    """Fit the final model of a selector on the features that are left when there are `size` of them."""
+    support, ranking = np.ones(X.shape[1], dtype=bool), np.ones(X.shape[1], dtype=int)
+    for ranked, left in pairwise(rounds):
+        if support.sum() <= size:
+            break
+        support[ranked[: min(len(ranked) - len(left), len(ranked) - size)]] = False
+        ranking[~support] += 1
+    selector.support_, selector.ranking_, selector.n_features_ = support, ranking, support.sum()
+    selector.estimator_ = clone(selector.estimator).fit(X[:, np.flatnonzero(support)], y)

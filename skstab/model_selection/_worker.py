@@ -1,0 +1,283 @@
+"""One run of an estimator: what each worker does, what it returns, and how the results are put together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import issparse
+from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
+
+from skstab._compat import RunProgress, params_of_rows, take_rows
+from skstab._random import seeded
+from skstab._typing import IntArray
+from skstab._warnings import describe, warn_user
+from skstab.model_selection._resampling import pairs_of
+from skstab.model_selection._row_scores import RowScored, score_by_row
+from skstab.runs import Reading, Runs, read_run, reading_with, registered_readers
+
+
+class Task(NamedTuple):
+    """What is different in each run."""
+
+    train: Any
+    test: Any
+    seed: Any  # a SeedSequence of its own
+    progress: RunProgress
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What all runs have in common."""
+
+    estimator: Any
+    scorer: Any = None
+    score_names: tuple[str, ...] = ()
+    row_scores: dict[str, str] = field(default_factory=dict)  # which of the scores are a mean over rows
+    fit_params: dict[str, Any] = field(default_factory=dict)
+    score_params: dict[str, Any] = field(default_factory=dict)
+    importance_getter: Any = "auto"
+    scale_importances: bool = True
+    zero_outside: bool = True  # whether features outside the support have no importance
+    error_score: Any = np.nan
+    noise: Any = None  # standard deviation of the noise on each feature
+    seeds: tuple[str, ...] = ()  # names of the parameters that each run seeds
+    keep_estimators: bool = False
+    classes: Any = None  # of a classifier, in the order of their codes
+    readers: tuple[Any, ...] = field(default_factory=registered_readers)  # those of the process that made the plan
+
+    def failed(self, error: Exception) -> Run:
+        """The outcome of a run that can't be made: it is left out, unless errors are to be raised."""
+        if self.error_score == "raise":
+            raise error
+        return Run(fit_error=describe(error))
+
+    def read(self, estimator: Any, X: Any, y: Any) -> Reading:
+        """Read what a fitted estimator selected."""
+        return read_run(
+            estimator,
+            X,
+            y,
+            importance_getter=self.importance_getter,
+            scale_importances=self.scale_importances,
+            zero_outside=self.zero_outside,
+        )
+
+
+class Run(NamedTuple):
+    """What comes back from a worker: small, whatever the model was."""
+
+    selection: Any = None  # packed, without its zeros
+    scores: dict[str, float] | None = None
+    score_error: str | None = None
+    rows: RowScored | None = None  # loss and prediction of each test row, where the score is a mean over rows
+    fit_time: float = np.nan
+    fit_error: str | None = None
+    estimator: Any = None
+
+
+def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProgress] | None = None) -> list[Task]:
+    """Give each split a seed of its own, so that neither the worker nor the number of runs matters."""
+    around, nobody = progress or {}, RunProgress()
+    seeds = [np.random.SeedSequence(entropy, spawn_key=(0, number)) for number in range(len(splits))]
+    listed = enumerate(zip(splits, seeds, strict=True))
+    return [Task(train, test, seed, around.get(at, nobody)) for at, ((train, test), seed) in listed]
+
+
+def run_task(plan: RunPlan, X: Any, y: Any, task: Task) -> Run:
+    """Fit, read what was selected, score on the rows left out."""
+    estimator = seeded(plan.estimator, plan.seeds, task.seed)
+    X_train, y_train = _perturbed(take_rows(X, task.train), plan.noise, task.seed), _rows(y, task.train)
+    params = params_of_rows(X, plan.fit_params, task.train)
+    with task.progress.around(estimator, X_train, y_train), reading_with(plan.readers):
+        run = _fit(plan, estimator, X_train, y_train, params)
+    del X_train, y_train  # their memory serves the test rows
+    if run.fit_error is not None:
+        return run
+    kept = estimator if plan.keep_estimators else None
+    return score_rows(run, plan, estimator, X, y, task.test)._replace(estimator=kept)
+
+
+def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Run:
+    start = time.perf_counter()
+    try:
+        estimator.fit(X, y, **params)
+        fit_time = time.perf_counter() - start
+        chosen = plan.read(estimator, X, y)
+    except Exception as error:  # any estimator may fail in any way; the other runs continue
+        if plan.error_score == "raise":
+            raise
+        return Run(fit_error=describe(error))
+    return Run(chosen.packed(), fit_time=fit_time)
+
+
+def score_rows(run: Run, plan: RunPlan, estimator: Any, X: Any, y: Any, test: Any) -> Run:
+    """Add to a run the scores of its estimator on the rows left out."""
+    if plan.scorer is None:
+        return run._replace(scores={})
+    return score_on(run, plan, estimator, rows_left_out(plan, X, y, test))
+
+
+class RowsLeftOut(NamedTuple):
+    """The rows that a run left out."""
+
+    X: Any
+    target: tuple[Any, ...]
+    params: dict[str, Any]
+
+
+def rows_left_out(plan: RunPlan, X: Any, y: Any, test: Any) -> RowsLeftOut:
+    """Take the rows that a run left out."""
+    target = () if y is None else (take_rows(y, test),)
+    return RowsLeftOut(take_rows(X, test), target, params_of_rows(X, plan.score_params, test))
+
+
+def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> Run:
+    """Add to a run the scores of its estimator on rows."""
+    X, target, params = left_out
+    try:
+        rows = None
+        if plan.row_scores and target and not params:
+            rows = score_by_row(plan.row_scores, estimator, X, *target)
+            if set(plan.row_scores) == set(plan.score_names):
+                return run._replace(scores=rows.scores, rows=rows)
+        scores = plan.scorer(estimator, X, *target, **params)
+        if not isinstance(scores, dict):
+            return run._replace(scores={plan.score_names[0]: _number(scores)})
+    except UnsetMetadataPassedError:  # a mistake in the call, the same in every run
+        raise
+    except Exception as error:  # a score that fails is not a reason to lose the run
+        if plan.error_score == "raise":
+            raise
+        return run._replace(scores={}, score_error=describe(error))
+    # A multi-metric scorer returns the traceback of a metric that failed as its score.
+    errors = [score.strip().splitlines()[-1] for score in scores.values() if isinstance(score, str)]
+    known = {name: score for name, score in scores.items() if not isinstance(score, str)}
+    return run._replace(scores=known, score_error=next(iter(errors), None), rows=rows)
+
+
+def _number(score: Any) -> float:
+    if np.ndim(score) or not np.issubdtype(np.asarray(score).dtype, np.number):
+        raise ValueError(f"scoring must return a number, got {score!r}")
+    return float(score)
+
+
+def _rows(y: Any, rows: Any) -> Any:
+    return None if y is None else take_rows(y, rows)
+
+
+# -- noise -------------------------------------------------------------------------------------------------------------
+
+
+def _perturbed(X: Any, noise: Any, seed: Any) -> Any:
+    """Add noise to the rows of one run."""
+    if noise is None:
+        return X
+    # A stream of its own: the estimator's seeds come from the parent sequence.
+    rng = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1)))
+    drawn = rng.standard_normal(X.shape) * noise
+    return type(X)(X.to_numpy() + drawn, schema=X.columns) if _is_polars(X) else X + drawn
+
+
+def _is_polars(X: Any) -> bool:
+    return hasattr(X, "with_columns") and hasattr(X, "to_numpy")
+
+
+def noise_scale(X: Any, scale: float) -> Any:
+    """Standard deviation of the noise on each feature."""
+    if issparse(X) or not (isinstance(X, np.ndarray) or hasattr(X, "iloc") or _is_polars(X)):
+        raise TypeError(
+            f"perturb={scale!r} adds noise to every entry, for which X must be a dense array or a pandas or polars "
+            "DataFrame"
+        )
+    table = X.to_numpy() if _is_polars(X) else X
+    # Without the missing values, to which noise adds nothing.
+    return scale * np.nan_to_num(pd.DataFrame(table).std(axis=0, ddof=0).to_numpy(np.float64))
+
+
+# -- collecting --------------------------------------------------------------------------------------------------------
+
+
+def collect(
+    runs: Sequence[Run],
+    plan: RunPlan,
+    splits: Sequence[Any],
+    *,
+    numbers: Sequence[int] | None = None,
+    n_rows: int,
+    **declared: Any,
+) -> Runs:
+    """Put runs together; failed ones are only counted.
+
+    `numbers` has the number of the split of each run, None for the first splits; `declared` is what all runs have in
+    common: their number of features and further fields of `Runs`.
+    """
+    done = [run for run in runs if run.fit_error is None]
+    seen = dict.fromkeys(name for run in done for name in run.scores or ())
+    # A callable may return scores of any names; otherwise those are known though all failed.
+    names = seen or dict.fromkeys(plan.score_names if done and plan.scorer is not None else ())
+    of_all = np.arange(len(runs)) if numbers is None else np.asarray(numbers, dtype=np.int64)
+    of_done = of_all[np.flatnonzero([run.fit_error is None for run in runs])]
+    pairs = pairs_of(splits)
+    return Runs.from_selections(
+        [run.selection for run in done if run.selection is not None],
+        scores={name: np.array([(run.scores or {}).get(name, plan.error_score) for run in done]) for name in names},
+        fit_times=np.array([run.fit_time for run in done]),
+        split_numbers=of_done,
+        pairs=None if pairs is None else pairs[of_done],
+        n_failed=len(runs) - len(done),
+        **row_tables(done, [splits[number][1] for number in of_done.tolist()], plan, n_rows),
+        **declared,
+    )
+
+
+def row_tables(runs: Sequence[Run], tests: Sequence[Any], plan: RunPlan, n_rows: int) -> dict[str, Any]:
+    """Losses and predictions, runs × rows, NaN for the rows that a run did not leave out."""
+    if not any(run.rows is not None for run in runs):
+        return {}
+    losses = {name: np.full((len(runs), n_rows), np.nan) for name in plan.row_scores}
+    predictions = np.full((len(runs), n_rows), np.nan)
+    for number, (run, test) in enumerate(zip(runs, tests, strict=True)):
+        if run.rows is not None:
+            predictions[number, test] = _codes(run.rows.predictions, plan.classes)
+            for name, table in losses.items():
+                table[number, test] = run.rows.losses[name]
+    return {"row_losses": losses, "row_predictions": predictions}
+
+
+def _codes(predictions: Any, classes: Any) -> Any:
+    """Predicted numbers as they are, predicted classes by their place among the classes; NaN for several outputs."""
+    if predictions.ndim > 1 and predictions.shape[1] > 1:
+        return np.nan
+    return predictions.ravel() if classes is None else np.searchsorted(classes, predictions.ravel())
+
+
+def join_in_order(runs: Runs | None, part: Runs, missing_score: Any) -> tuple[Runs, IntArray]:
+    """Join runs of other splits to those there are, in the order of the splits; return that order too."""
+    joined = part if runs is None else Runs.concat([runs, part], missing_score=missing_score)
+    order = np.argsort(joined.split_numbers, kind="stable")
+    if (np.diff(order) > 0).all():
+        return joined, order
+    return replace(joined.take(order), n_failed=joined.n_failed), order
+
+
+def report_failures(runs: Sequence[Run], n_done: int, error_score: Any) -> None:
+    """Warn about what failed, once each; raise when too little is left to compare."""
+    failed = [run.fit_error for run in runs if run.fit_error is not None]
+    unscored = [run.score_error for run in runs if run.score_error is not None]
+    if n_done < 2:
+        raise ValueError(f"{len(failed)} of {len(runs)} runs failed, too many to compare the rest: {failed[0]}")
+    if failed:
+        warn_user(
+            f"{len(failed)} of {len(runs)} runs failed and are left out; the first one with {failed[0]}",
+            FitFailedWarning,
+        )
+    if unscored:
+        warn_user(
+            f"scoring failed in {len(unscored)} of {len(runs)} runs, which have the score {error_score}; the first one "
+            f"with {unscored[0]}"
+        )

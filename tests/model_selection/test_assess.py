@@ -1,0 +1,346 @@
+"""`assess_selector` against plain loops, its verdicts, permuted targets and the sentence that says why."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_regression
+from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+from skstab.metrics import full_size_interval, nogueira_stability, replication_stability
+from skstab.model_selection import BootstrapSplit, assess_selector
+from skstab.model_selection._assessment import as_of_pairs, pvalue_above
+from skstab.model_selection._permute import permuted_rows
+from skstab.runs import Runs
+
+N, D = 60, 12
+
+
+def make_data(n=N):
+    """Make three features that each shift the classes apart, and others of noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, D)) + 1.5 * np.outer(y, np.arange(D) < 3), y
+
+
+def filter_of(k=3):
+    return make_pipeline(SelectKBest(k=k), GaussianNB())
+
+
+@pytest.fixture(scope="module")
+def found():
+    return assess_selector(filter_of(), *make_data(), random_state=0)
+
+
+# -- the numbers -------------------------------------------------------------------------------------------------------
+
+
+def test_agreement_is_that_of_the_bootstraps(found):
+    assert len(found.runs) == 50
+    assert found.agreement == found.runs.interval()
+    assert found.agreement.about == "resampling error"
+    np.testing.assert_allclose(found.agreement.estimate, nogueira_stability(found.runs.supports))
+
+
+def test_replication_is_within_pairs_of_disjoint_halves(found):
+    assert len(found.halves) == 32
+    assert found.replication == replication_stability(found.halves.supports)
+    assert found.replication.about == "other data"
+    assert found.other_data == full_size_interval(found.runs, found.halves)
+
+
+def test_the_refit_is_what_the_selector_takes_on_all_rows(found):
+    X, y = make_data()
+    np.testing.assert_array_equal(found.runs.refit, SelectKBest(k=3).fit(X, y).get_support())
+
+
+def test_the_score_is_that_of_the_rows_left_out(found):
+    losses = found.runs.row_losses["score"]
+    np.testing.assert_allclose(found.score.mean, 1 - np.nanmean(losses, axis=1).mean())
+    rows = np.nanmean(losses[:, ~np.isnan(losses).all(axis=0)], axis=0)
+    np.testing.assert_allclose(found.score.standard_error, rows.std(ddof=1) / np.sqrt(len(rows)))
+    assert found.score.name == "accuracy"
+    assert str(found.score) == f"accuracy {found.score.mean:.3f} ± {found.score.standard_error:.3f}"
+
+
+def test_chance_has_a_value_for_each_permutation(found):
+    chance = found.chance
+    assert chance.stabilities.shape == chance.scores.shape == (20,)
+    assert chance.score_pvalue == 1 / 21
+    assert chance.frequencies.shape == (D,)
+    np.testing.assert_allclose(chance.frequencies.sum(), 3)
+    assert not chance.ignores_target
+    assert abs(chance.scores.mean() - 0.5) < 0.1
+    assert abs(chance.stabilities.mean()) < 0.2
+
+
+def test_the_curve_ends_at_the_halves(found):
+    assert found.curve.index.tolist() == [15, 30]  # an eighth of the rows is too few
+    last = found.curve.iloc[-1]
+    assert (last["stability"], last["low"]) == (found.replication.estimate, found.replication.low)
+
+
+def test_default_cost_is_at_most_four_times_that_of_stability_cv():
+    fits = []
+
+    class Counted(GaussianNB):
+        def fit(self, X, y):
+            fits.append(len(y))
+            return super().fit(X, y)
+
+    assess_selector(make_pipeline(SelectKBest(k=3), Counted()), *make_data(200), random_state=0)
+    assert len(fits) == 197 <= 4 * 51
+    assert sum(fits) < 4 * 51 * 200 / 1.5  # most of them see half of the rows or less
+
+
+def test_an_int_random_state_gives_the_same_for_any_number_of_jobs():
+    X, y = make_data()
+    first, second = (assess_selector(filter_of(), X, y, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 2))
+    pd.testing.assert_frame_equal(first.frame(), second.frame(), check_exact=True)
+    np.testing.assert_array_equal(first.chance.stabilities, second.chance.stabilities)
+    np.testing.assert_array_equal(first.chance.frequencies, second.chance.frequencies)
+    assert first.reason == second.reason
+
+
+def test_seeds_differ():
+    X, y = make_data()
+    first, second = (assess_selector(filter_of(), X, y, random_state=seed) for seed in (0, 1))
+    assert (first.halves.row_predictions != second.halves.row_predictions).any()
+
+
+def test_parameters_reach_the_runs():
+    X, y = make_data()
+    found = assess_selector(
+        filter_of(),
+        X,
+        y,
+        cv=BootstrapSplit(10, random_state=0),
+        n_pairs=4,
+        n_permutations=19,
+        scoring="roc_auc",
+        measure="jaccard",
+        confidence_level=0.5,
+        random_state=0,
+    )
+    assert (len(found.runs), len(found.halves), found.chance.scores.size) == (10, 8, 19)
+    assert found.score.name == "roc_auc"
+    assert found.measure.name == "jaccard"
+    assert found.agreement.confidence_level == 0.5
+
+
+def test_a_checkpoint_makes_only_the_missing_runs(tmp_path, monkeypatch):
+    X, y = make_data()
+    expected = assess_selector(filter_of(), X, y, random_state=0)
+    for made_before in (False, True):
+        if made_before:
+            monkeypatch.setattr("skstab.model_selection._assess.run_task", None)
+        stored = assess_selector(filter_of(), X, y, random_state=0, checkpoint=tmp_path / "runs.db")
+        pd.testing.assert_frame_equal(stored.frame(), expected.frame(), check_exact=True)
+        np.testing.assert_array_equal(stored.chance.stabilities, expected.chance.stabilities)
+
+
+# -- the verdict -------------------------------------------------------------------------------------------------------
+
+
+def test_signal_is_found_and_said(found):
+    assert found.verdict == "signal, stable"
+    assert found.reason.startswith("Signal, stable: the selected features predict (accuracy ")
+    assert str(found.replication) in found.reason
+    assert found.reason.endswith(".")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_has_no_signal(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(N, 40)), np.arange(N) % 2
+    found = assess_selector(filter_of(), X, y, random_state=seed)
+    assert found.verdict == "no signal"
+    assert "should not be reported as a finding" in found.reason
+
+
+def test_signal_that_halves_do_not_share_is_unstable():
+    # Twelve copies of one feature predict equally well: which of them is taken is chance.
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=100)
+    X, y = z[:, None] + 0.5 * rng.normal(size=(100, 12)), z > 0
+    found = assess_selector(filter_of(), X, y, random_state=0)
+    assert found.verdict == "signal, unstable"
+    assert "largely other features" in found.reason
+    assert "which is called poor" in found.reason
+
+
+def test_numbers_as_targets():
+    X, y = make_regression(80, D, n_informative=3, noise=5.0, random_state=0)
+    found = assess_selector(make_pipeline(SelectKBest(f_regression, k=3), Ridge()), X, y, random_state=0)
+    assert found.verdict != "no signal"
+    assert found.score.name == "r2"
+    # A model that selects nothing for permuted targets is trivially stable, which is no agreement.
+    sparse = assess_selector(Lasso(alpha=20.0), X, y, random_state=0)
+    assert sparse.verdict != "no signal"
+
+
+def test_a_selector_without_a_score_is_judged_by_replication():
+    found = assess_selector(SelectKBest(k=3), *make_data(), random_state=0)
+    assert found.score is None
+    assert found.chance.scores.size == 0
+    assert found.chance.stability_pvalue == 1 / 21
+    assert found.verdict == "signal, stable"
+    assert "accuracy" not in found.frame().index
+    rng = np.random.default_rng(1)
+    noise = assess_selector(SelectKBest(k=3), rng.normal(size=(N, 40)), np.arange(N) % 2, random_state=0)
+    assert noise.verdict == "no signal"
+    assert "no more" in noise.reason
+
+
+def test_a_selector_that_ignores_the_target_is_said_to():
+    X, y = make_data()
+    X[:, :5] *= 10
+    found = assess_selector(make_pipeline(VarianceThreshold(20.0), LogisticRegression(max_iter=1000)), X, y)
+    assert found.chance.ignores_target
+    assert found.verdict == "no signal"
+    assert "does not use the target" in found.reason
+
+
+def test_small_groups_do_not_make_a_selector_ignore_the_target():
+    # Pairs of rows with different targets: permuted within pairs, half of the targets stay as they are.
+    X, y = make_data()
+    found = assess_selector(filter_of(), X, y, groups=np.arange(N) // 2, random_state=0)
+    assert not found.chance.ignores_target
+
+
+def test_survival_like_targets_are_opaque():
+    X, y = make_regression(80, D, n_informative=3, noise=5.0, random_state=0)
+    target = np.array([(True, value) for value in y], dtype=[("event", bool), ("time", float)])
+
+    class Ranked(SelectKBest):
+        def fit(self, X, y):
+            return super().fit(X, y["time"])
+
+    found = assess_selector(Ranked(f_regression, k=3), X, target, random_state=0)
+    assert found.verdict != "no signal"
+
+
+def test_frame_plot_and_html(found):
+    frame = found.frame()
+    assert frame.index.tolist() == [
+        "agreement of bootstraps",
+        "replication, half the size",
+        "other data, full size",
+        "accuracy",
+    ]
+    assert frame["about"].tolist() == ["resampling error", "other data", "other data", "other data"]
+    assert frame.loc["accuracy", "pvalue"] == found.chance.score_pvalue
+    assert found.reason in repr(found)
+    assert "array(" not in repr(found)
+    assert "<table" in found._repr_html_()
+    display = found.plot()
+    shown = display.frame()
+    assert shown["kind"].value_counts().to_dict() == {"chance": 20, "halves": 2, "bootstraps": 1}
+    assert display.ax_.get_xlabel() == "rows in each sample"
+
+
+# -- permuted targets --------------------------------------------------------------------------------------------------
+
+
+def test_permutations_are_permutations():
+    rows = permuted_rows(np.arange(20), None, np.random.RandomState(0))
+    assert sorted(rows) == list(range(20))
+    assert (rows != np.arange(20)).any()
+
+
+def test_targets_of_groups_are_exchanged_whole():
+    groups = np.repeat(np.arange(6), 3)
+    y = np.array([0, 1, 0, 1, 1, 0])[groups]
+    permuted = y[permuted_rows(y, groups, np.random.RandomState(1))]
+    assert all(np.ptp(permuted[groups == group]) == 0 for group in range(6))
+    assert permuted.mean() == y.mean()
+    assert (permuted != y).any()
+
+
+def test_targets_that_vary_within_groups_stay_in_their_group():
+    rng = np.random.RandomState(0)
+    groups = rng.randint(4, size=40)
+    y = rng.normal(size=40)
+    rows = permuted_rows(y, groups, rng)
+    np.testing.assert_array_equal(groups[rows], groups)
+    assert sorted(rows) == list(range(40))
+    assert (rows != np.arange(40)).any()
+
+
+def test_groups_stay_together(found):
+    X, y = make_data()
+    groups = np.arange(N) // 2
+    grouped = assess_selector(filter_of(), X, y, groups=groups, random_state=0)
+    left_out = ~np.isnan(grouped.halves.row_losses["score"])
+    for row, other in pairwise(range(0, N, 1)):
+        if groups[row] == groups[other]:
+            np.testing.assert_array_equal(left_out[:, row], left_out[:, other])
+    assert grouped.score.standard_error != found.score.standard_error
+
+
+def test_pvalues_count_the_data_themselves():
+    assert pvalue_above(1.0, np.zeros(20)) == 1 / 21
+    assert pvalue_above(0.0, np.zeros(20)) == 1.0
+    assert pvalue_above(0.5, np.array([0.4, 0.6, 0.5])) == 3 / 4
+    assert np.isnan(pvalue_above(np.nan, np.zeros(3)))
+
+
+def test_means_of_few_pairs_are_shrunk_to_those_of_many():
+    # Between permutations variance 1, within 4: means of 2 pairs have variance 3, of 16 pairs 1.25.
+    rng = np.random.default_rng(0)
+    values = [rng.normal() + 2 * rng.normal(size=2) for _ in range(20_000)]
+    raw, shrunk = np.array([part.mean() for part in values]), as_of_pairs(values, 16)
+    np.testing.assert_allclose(raw.var(), 3.0, rtol=0.05)
+    np.testing.assert_allclose(shrunk.var(), 1.25, rtol=0.05)
+    np.testing.assert_allclose(shrunk.mean(), raw.mean())
+    np.testing.assert_array_equal(np.argsort(shrunk), np.argsort(raw))
+
+
+def test_constant_values_stay():
+    np.testing.assert_array_equal(as_of_pairs([np.ones(2)] * 3, 16), np.ones(3))
+    np.testing.assert_array_equal(as_of_pairs([np.array([0.5, np.nan])], 16), [0.5])
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_pairs": 2}, "n_pairs must be an int of at least 3"),
+        ({"n_pairs": True}, "n_pairs must be"),
+        ({"n_permutations": 5}, "n_permutations must be an int of at least 19"),
+        ({"measure": "krizek"}, "measure must be defined for two runs"),
+        ({"measure": "nobody"}, "measure must be one of"),
+        ({"scoring": "nobody"}, "scoring"),
+        ({"confidence_level": 2}, "confidence_level"),
+        ({"groups": [1, 2]}, "groups must have one entry for each of the 60 rows"),
+        ({"checkpoint": 3}, "checkpoint must be None or a path, got 3"),
+    ],
+)
+def test_bad_parameters_are_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        assess_selector(filter_of(), *make_data(), **params)
+
+
+def test_a_target_is_needed():
+    with pytest.raises(ValueError, match="y must be a target"):
+        assess_selector(filter_of(), make_data()[0], None)
+
+
+def test_a_model_that_keeps_every_feature_is_refused():
+    with pytest.raises(ValueError, match="compares selected features"):
+        assess_selector(clone(LogisticRegression()), *make_data())
+
+
+def test_names_of_the_features_are_kept():
+    X, y = make_data()
+    frame = pd.DataFrame(X, columns=[f"gene {number}" for number in range(D)])
+    found = assess_selector(filter_of(), frame, y, random_state=0)
+    assert isinstance(found.runs, Runs)
+    assert found.runs.feature_names.tolist() == list(frame.columns)
