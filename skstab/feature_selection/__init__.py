@@ -1,6 +1,7 @@
-"""Selectors made for stability, and the filters that scikit-learn lacks."""
+"""Selectors designed for stability, and filters that scikit-learn lacks."""
 
-from skstab.feature_selection._bounds import stability_selection_bounds
+from skstab.feature_selection._bounds import StabilityBounds, stability_selection_bounds
+from skstab.feature_selection._calibration import StabilityCalibration
 from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
 from skstab.feature_selection._hybrid_rfe import HybridRFE
 from skstab.feature_selection._relieff import relieff
@@ -8,6 +9,8 @@ from skstab.feature_selection._stability_selection import StabilitySelection
 
 __all__ = [
     "HybridRFE",
+    "StabilityBounds",
+    "StabilityCalibration",
     "StabilitySelection",
     "information_gain",
     "relieff",

@@ -9,12 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from functools import lru_cache, partial
-from math import ceil, inf, sqrt
-from numbers import Integral, Real
+from math import ceil, floor, inf, log10, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from skstab._checks import is_int, is_number
 
 __all__ = ["StabilityBounds", "per_family_errors", "stability_selection_bounds"]
 
@@ -26,7 +27,7 @@ ASSUMPTIONS = ("none", "unimodal", "r-concave")
 class StabilityBounds(NamedTuple):
     """Settings of stability selection that belong together.
 
-    Attributes
+    Parameters
     ----------
     q : int or float
         Number of features selected in a subsample.
@@ -34,6 +35,12 @@ class StabilityBounds(NamedTuple):
         Share of the subsamples that must select a feature.
     pfer : float
         Bound on the expected number of wrongly selected features.
+
+    Examples
+    --------
+    >>> from skstab.feature_selection import StabilityBounds
+    >>> StabilityBounds(q=28, threshold=0.9, pfer=0.34).threshold
+    0.9
     """
 
     q: float
@@ -60,8 +67,9 @@ def stability_selection_bounds(
         Number of features selected in a subsample: the most that there may be, or the mean. None computes the largest
         integer whose bound is at most `pfer`.
     threshold : float, default=None
-        Share of the subsamples that must select a feature, from 0.5 to 1. None computes the smallest one whose bound is
-        at most `pfer`: a multiple of `1 / (2 * n_pairs)`, or any number for `assumption="none"`.
+        Share of the subsamples that must select a feature, from 0.5 to 1, or from `1 / (2 * n_pairs)` on for
+        "r-concave". None computes the smallest one from 0.5 on whose bound is at most `pfer`: a multiple of
+        `1 / (2 * n_pairs)`, or any number for `assumption="none"`.
     pfer : float, default=None
         The per-family error rate: the expected number of wrongly selected features. None computes its bound.
     n_pairs : int, default=50
@@ -79,14 +87,14 @@ def stability_selection_bounds(
 
     See Also
     --------
-    StabilitySelection : The selector that keeps to these bounds.
+    StabilitySelection : The selector with these bounds.
 
     Notes
     -----
     The conventions are those of `stabsel_parameters` in the R package stabs 0.6-4: a bound that equals the `pfer` asked
     for is too high for "unimodal" and low enough otherwise. Where stabs returns settings that miss the `pfer`, this
-    function raises an error. Its r-concave bounds are maxima to 1e-10; those of stabs end their search early and are
-    lower by up to about `n_features * 5e-6`.
+    function raises an error that names the nearest settings that keep to it. Its r-concave bounds are maxima to 1e-10;
+    those of stabs end their search early and are lower by up to about `n_features * 5e-6`.
 
     All bounds assume that the selector is not worse than guessing and selects the wrong features in an exchangeable
     way. Without that they still hold for the number of selected features that a subsample selects with a probability of
@@ -113,14 +121,25 @@ def stability_selection_bounds(
     0.71
     """
     _check(n_features, q, threshold, pfer, n_pairs, assumption)
-    if q is None:
-        q = _largest_q(n_features, threshold, pfer, n_pairs, assumption)
-    elif threshold is None:
-        threshold = _smallest_threshold(n_features, q, pfer, n_pairs, assumption)
-    errors = per_family_errors(n_features, q=q, threshold=threshold, n_pairs=n_pairs, assumption=assumption)
+    setting = Setting(n_features, n_pairs, assumption)
+    q, threshold = _completed(setting, q, threshold, pfer)
+    errors = setting.errors(q, threshold)
     if errors == inf:
-        raise ValueError(_why_impossible(n_features, q, threshold, n_pairs, assumption))
+        raise ValueError(_why_no_bound(setting, q, threshold))
     return StabilityBounds(q, float(threshold), errors)
+
+
+def _completed(setting: Setting, q: Any, threshold: Any, pfer: Any) -> tuple[float, float]:
+    """Return q and the threshold, of which the one that is None follows from `pfer`."""
+    if q is None:
+        q = setting.largest_q(threshold, pfer)
+        if q == 0:
+            raise ValueError(_why_no_q(setting, threshold, pfer))
+    if threshold is None:
+        threshold = setting.smallest_threshold(q, pfer)
+        if threshold == inf:
+            raise ValueError(_why_no_threshold(setting, q, pfer))
+    return q, threshold
 
 
 def per_family_errors(n_features: int, *, q: float, threshold: float, n_pairs: int, assumption: str) -> float:
@@ -134,7 +153,7 @@ def per_family_errors(n_features: int, *, q: float, threshold: float, n_pairs: i
     return n_features * _r_concave_tail(share, threshold, n_pairs)
 
 
-# -- two directions of search ----------------------------------------------------------------------------------------
+# -- two directions of search ------------------------------------------------------------------------------------------
 
 
 def _keeps_to(errors: float, pfer: float, assumption: str) -> bool:
@@ -143,7 +162,7 @@ def _keeps_to(errors: float, pfer: float, assumption: str) -> bool:
 
 
 def _largest_q(n_features: int, threshold: float, pfer: float, n_pairs: int, assumption: str) -> int:
-    """Largest number of features in a subsample that keeps to `pfer`; the bound grows with it."""
+    """Largest number of features in a subsample that keeps to `pfer`, 0 where none does; the bound grows with it."""
     bound = partial(per_family_errors, n_features, threshold=threshold, n_pairs=n_pairs, assumption=assumption)
     if assumption == "none":
         q = min(int(sqrt(pfer * (2 * threshold - 1) * n_features)), n_features)
@@ -151,16 +170,11 @@ def _largest_q(n_features: int, threshold: float, pfer: float, n_pairs: int, ass
         # At a tie stabs rounds a numerical root down, which mostly lies just below it.
         limit = pfer * (1 - 1e-10) if assumption == "unimodal" else pfer
         q = bisect_left(range(1, n_features + 1), True, key=lambda q: not _keeps_to(bound(q=q), limit, assumption))
-    if q == 0:
-        raise ValueError(
-            f"pfer={pfer!r} at threshold={threshold!r} is impossible: even q=1 has {_in_words(bound(q=1))} under "
-            f"{assumption!r}; raise pfer or threshold"
-        )
     return q
 
 
 def _smallest_threshold(n_features: int, q: float, pfer: float, n_pairs: int, assumption: str) -> float:
-    """Smallest threshold that keeps to `pfer`; the bound falls with it."""
+    """Smallest threshold that keeps to `pfer`, infinite where none does; the bound falls with it."""
     bound = partial(per_family_errors, n_features, q=q, n_pairs=n_pairs, assumption=assumption)
     if assumption == "none":
         threshold = (q**2 / (pfer * n_features) + 1) / 2
@@ -170,19 +184,10 @@ def _smallest_threshold(n_features: int, q: float, pfer: float, n_pairs: int, as
         grid = 0.5 + np.arange(first, n_pairs + 1) / (2 * n_pairs)
         place = bisect_left(grid, True, key=lambda t: _keeps_to(bound(threshold=t), pfer, assumption))
         threshold = grid[place] if place < len(grid) else inf
-    if threshold > 1:
-        raise ValueError(
-            f"q={q!r} with pfer={pfer!r} is impossible: even threshold=1 has {_in_words(bound(threshold=1.0))} under "
-            f"{assumption!r}; lower q or raise pfer"
-        )
-    return threshold
+    return float(threshold) if threshold <= 1 else inf
 
 
-def _in_words(errors: float) -> str:
-    return "no bound" if errors == inf else f"a bound of {errors:.3g} expected errors"
-
-
-# -- the bounds ------------------------------------------------------------------------------------------------------
+# -- the bounds --------------------------------------------------------------------------------------------------------
 
 
 def _unimodal_constant(share: float, threshold: float, n_pairs: int) -> float:
@@ -200,7 +205,7 @@ def _r_concave_tail(share: float, threshold: float, n_pairs: int) -> float:
     """Probability that a wrong feature reaches the threshold, S&S equation 8."""
     if ceil(4 * n_pairs * share) > 2 * n_pairs - 2:
         return inf
-    # The frequencies are multiples of 1/(2B): ten digits tell one from its rounding error.
+    # The frequencies are multiples of 1/(2B): ten digits separate them from rounding errors.
     reached = ceil(float(f"{threshold * 2 * n_pairs:.10g}"))
     both = largest_tail(share**2, reached - n_pairs, n_pairs, -1 / 2)
     either = largest_tail(share, reached, 2 * n_pairs, -1 / 4)
@@ -214,7 +219,7 @@ def largest_tail(mean: float, reached: int, size: int, r: float) -> float:
     Extreme distributions have mass ∝ (a + i)^(1/r) on i = 0…k and what the mean then requires on k + 1. For each k, a
     lies between the values at which k and k + 1 alone have the mean.
     """
-    # Below twice the mean nothing is known that is better than 1.
+    # Below twice the mean no bound better than 1 is known.
     least = ceil(2 * mean * size) + 1
     if reached < least:
         return 1.0
@@ -222,7 +227,8 @@ def largest_tail(mean: float, reached: int, size: int, r: float) -> float:
     if first >= size:
         first = size - 1
     last = np.arange(first, size + 1)
-    edges = _bisect(lambda log_a: _excess_of_mean(log_a, last, mean * size, 1 / r), last * 0.0 - 30, last * 0.0 + 30)
+    ends = np.full(last.shape, 30.0)
+    edges = _bisect(lambda log_a: _excess_of_mean(log_a, last, mean * size, 1 / r), -ends, ends)
     k = last[:-1]
     log_a = _bisect(lambda log_a: -_slope_of_tail(log_a, k, reached, 1 / r), edges[1:], edges[:-1])
     return float(_tail(log_a, k, reached, mean * size, 1 / r).max())
@@ -246,14 +252,14 @@ def _masses(log_a: Floats, k: NDArray[Any], power: float) -> tuple[Floats, Float
 
 def _excess_of_mean(log_a: Floats, k: NDArray[Any], mean: float, power: float) -> Floats:
     i, _, mass = _masses(log_a, k, power)
-    return mass @ i / mass.sum(axis=1) - mean
+    return np.asarray(mass @ i / mass.sum(axis=1) - mean)
 
 
 def _tail(log_a: Floats, k: NDArray[Any], reached: int, mean: float, power: float) -> Floats:
     """P(X ≥ reached), with the mass at k + 1 such that the mean is right."""
     i, _, mass = _masses(log_a, k, power)
     below, moment = mass[:, :reached].sum(axis=1), ((k[:, None] + 1 - i) * mass).sum(axis=1)
-    return 1 - (k + 1 - mean) * below / moment
+    return np.asarray(1 - (k + 1 - mean) * below / moment)
 
 
 def _slope_of_tail(log_a: Floats, k: NDArray[Any], reached: int, power: float) -> Floats:
@@ -262,10 +268,10 @@ def _slope_of_tail(log_a: Floats, k: NDArray[Any], reached: int, power: float) -
     weight = (k[:, None] + 1 - i) * mass
     # Of (a + i)^s the logarithmic derivative is s / (a + i), and s < 0.
     below = (mass / shifted)[:, :reached].sum(axis=1) / mass[:, :reached].sum(axis=1)
-    return below - (weight / shifted).sum(axis=1) / weight.sum(axis=1)
+    return np.asarray(below - (weight / shifted).sum(axis=1) / weight.sum(axis=1))
 
 
-# -- checks ----------------------------------------------------------------------------------------------------------
+# -- checks ------------------------------------------------------------------------------------------------------------
 
 
 def _check(n_features: Any, q: Any, threshold: Any, pfer: Any, n_pairs: Any, assumption: Any) -> None:
@@ -279,31 +285,109 @@ def _check(n_features: Any, q: Any, threshold: Any, pfer: Any, n_pairs: Any, ass
         ("n_pairs", n_pairs, f"an int of at least {1 + is_concave}", _is_whole(n_pairs, 1 + is_concave)),
         ("q", q, "a number above 0 and at most n_features", q is None or _is_within(q, 0, n_features)),
         ("pfer", pfer, "a positive number", pfer is None or _is_within(pfer, 0, np.finfo(float).max)),
-        (
-            "threshold",
-            threshold,
-            "a number from 0.5 to 1",
-            threshold is None or threshold == 0.5 or _is_within(threshold, 0.5, 1),
-        ),
+        ("threshold", threshold, *_expected_threshold(threshold, n_pairs, is_concave=is_concave)),
     )
     for name, value, what, holds in expected:
         if not holds:
             raise ValueError(f"{name} must be {what}, got {value!r}")
 
 
+def _expected_threshold(threshold: Any, n_pairs: Any, *, is_concave: bool) -> tuple[str, bool]:
+    """What a threshold must be, and whether it is: r-concave bounds hold from the smallest frequency above 0 on."""
+    if is_concave and _is_whole(n_pairs, 1):
+        least = 1 / (2 * n_pairs)
+        what = f"a number from 1 / (2 * n_pairs) = {least:g} to 1"
+    else:
+        least, what = 0.5, "a number from 0.5 to 1"
+    return what, threshold is None or threshold == least or _is_within(threshold, least, 1)
+
+
 def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    return is_int(value, least)
 
 
 def _is_within(value: Any, above: float, most: float) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and above < value <= most
+    return is_number(value, above=above, most=most)
 
 
-def _why_impossible(n_features: int, q: float, threshold: float, n_pairs: int, assumption: str) -> str:
-    settings = f"no bound is known for q={q!r}, threshold={threshold!r}, n_features={n_features} and n_pairs={n_pairs}"
-    if assumption == "r-concave":
-        most = int((2 * n_pairs - 2) * n_features / (4 * n_pairs))
-        return f"{settings} under 'r-concave': lower q to at most {most}"
-    if assumption == "none":
-        return f"{settings} under 'none': raise threshold above 0.5"
-    return f"{settings} under 'unimodal': raise threshold or lower q"
+# -- what is possible instead ------------------------------------------------------------------------------------------
+
+
+class Setting(NamedTuple):
+    """What the user does not trade: features, pairs and the assumption."""
+
+    n_features: int
+    n_pairs: int
+    assumption: str
+
+    def errors(self, q: float, threshold: float) -> float:
+        return per_family_errors(
+            self.n_features, q=q, threshold=threshold, n_pairs=self.n_pairs, assumption=self.assumption
+        )
+
+    def largest_q(self, threshold: float, pfer: float) -> int:
+        return _largest_q(self.n_features, threshold, pfer, self.n_pairs, self.assumption)
+
+    def smallest_threshold(self, q: float, pfer: float) -> float:
+        return _smallest_threshold(self.n_features, q, pfer, self.n_pairs, self.assumption)
+
+
+def _why_no_q(setting: Setting, threshold: float, pfer: float) -> str:
+    errors, higher = setting.errors(1, threshold), setting.smallest_threshold(1, pfer)
+    return (
+        f"pfer={pfer!r} at threshold={threshold!r} is impossible: even q=1 has {_in_words(errors)} under "
+        f"{setting.assumption!r}; raise pfer or threshold"
+        + _nearest(_setting("pfer", _rounded_up(errors)), _setting("threshold", _ten_thousandths(higher)))
+    )
+
+
+def _why_no_threshold(setting: Setting, q: float, pfer: float) -> str:
+    errors, smaller = setting.errors(q, 1.0), setting.largest_q(1.0, pfer)
+    return (
+        f"q={q!r} with pfer={pfer!r} is impossible: even threshold=1 has {_in_words(errors)} under "
+        f"{setting.assumption!r}; lower q or raise pfer"
+        + _nearest(_setting("q", smaller or inf), _setting("pfer", _rounded_up(errors)))
+    )
+
+
+def _why_no_bound(setting: Setting, q: float, threshold: float) -> str:
+    what = (
+        f"no bound is known for q={q!r}, threshold={threshold!r}, n_features={setting.n_features} and "
+        f"n_pairs={setting.n_pairs} under {setting.assumption!r}"
+    )
+    if setting.assumption == "r-concave":
+        most = int((2 * setting.n_pairs - 2) * setting.n_features / (4 * setting.n_pairs))
+        return f"{what}: lower q to at most {most}"
+    if setting.assumption == "none":
+        return f"{what}: raise threshold above 0.5"
+    largest = float(np.finfo(float).max)
+    higher, smaller = setting.smallest_threshold(q, largest), setting.largest_q(threshold, largest)
+    return f"{what}: raise threshold or lower q" + _nearest(
+        _setting("threshold", _ten_thousandths(higher)), _setting("q", smaller or inf)
+    )
+
+
+def _in_words(errors: float) -> str:
+    return "no bound" if errors == inf else f"a bound of {errors:.3g} expected errors"
+
+
+def _rounded_up(value: float) -> float:
+    """The next number of three digits above, which a bound that must be smaller keeps to as well."""
+    if value in (0, inf):
+        return value
+    digits = 2 - floor(log10(value))
+    return round((floor(value * 10.0**digits) + 1) / 10.0**digits, max(digits, 0))
+
+
+def _ten_thousandths(threshold: float) -> float:
+    """A threshold with four digits, which is not lower."""
+    return threshold if threshold == inf else ceil(threshold * 1e4 - 1e-6) / 1e4
+
+
+def _setting(name: str, value: float) -> str | None:
+    return None if value == inf else f"{name}={value:g}"
+
+
+def _nearest(*settings: str | None) -> str:
+    possible = [setting for setting in settings if setting is not None]
+    return f"; nearest possible: {' or '.join(possible)}" if possible else ""

@@ -1,8 +1,8 @@
 """Intervals of numeric features: the minimum description length principle of Fayyad and Irani.
 
 All features are cut at once. A candidate is a place between two distinct neighbouring values of one sorted feature; a
-segment is a stretch of one sorted feature that may still be cut. Each pass prices all candidates of all segments, cuts
-each segment at its best candidate if that shortens the description, and goes on with the two halves.
+segment is an interval of one sorted feature that may still be cut. Each pass evaluates all candidates of all segments,
+cuts each segment at its best candidate if that shortens the description, and continues with the two parts.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
+
+from skstab._typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["interval_labels", "value_labels"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
-# Entropies that differ by less are ties: they come out of different sums of the same numbers.
+# Entropies that differ by less are ties: they result from different sums of the same numbers.
 _TIE = 1e-10
 
 
@@ -38,7 +36,7 @@ def interval_labels(X: FloatArray, codes: IntArray, n_classes: int) -> IntArray:
     Returns
     -------
     labels : ndarray of int of shape (n_samples, n_features)
-        The interval of each value; 0 throughout where a feature is not worth a cut.
+        The interval of each value; 0 for all values of a feature without a cut.
     """
     order = np.argsort(X, axis=0, kind="stable")
     before = _counts_before(codes[order], n_classes)
@@ -83,7 +81,7 @@ class _Candidates(NamedTuple):
 
     feature: IntArray
     place: IntArray
-    # The segment runs from `start` up to, and without, `stop`.
+    # The segment goes from `start` up to, but not including, `stop`.
     start: IntArray
     stop: IntArray
 
@@ -103,7 +101,7 @@ class _Candidates(NamedTuple):
 
 
 def _cut_once(candidates: _Candidates, before: IntArray) -> tuple[_Candidates, _Candidates]:
-    """Cut each segment at most once; return the cuts, and the candidates within the halves."""
+    """Cut each segment at most once; return the cuts, and the candidates within the two parts."""
     firsts, segment = candidates.segments()
     cuts = candidates.take(_best_places(candidates, before, firsts, segment))
     pays = _shortens(cuts, before)
@@ -117,7 +115,7 @@ def _cut_once(candidates: _Candidates, before: IntArray) -> tuple[_Candidates, _
 
 
 def _best_places(candidates: _Candidates, before: IntArray, firsts: IntArray, segment: IntArray) -> IntArray:
-    """Index the first candidate of each segment that leaves the least entropy."""
+    """Index of the first candidate of each segment with the least remaining entropy."""
     at = before[candidates.place, candidates.feature]
     left = _bits(at - before[candidates.start, candidates.feature])
     cost = left + _bits(before[candidates.stop, candidates.feature] - at)
@@ -127,19 +125,19 @@ def _best_places(candidates: _Candidates, before: IntArray, firsts: IntArray, se
 
 
 def _shortens(cuts: _Candidates, before: IntArray) -> BoolArray:
-    """Tell which cuts shorten the description of the classes: Fayyad and Irani, the MDLPC criterion."""
+    """Whether each cut shortens the description of the classes: the MDLPC criterion of Fayyad and Irani."""
     start, at, stop = (before[place, cuts.feature] for place in (cuts.start, cuts.place, cuts.stop))
     parts = (stop - start, at - start, stop - at)
     n = (cuts.stop - cuts.start).astype(float)
     whole, left, right = (_bits(part) for part in parts)
     k, k_left, k_right = (np.count_nonzero(part, axis=-1) for part in parts)
     entropies = k * whole / n - k_left * left / (cuts.place - cuts.start) - k_right * right / (cuts.stop - cuts.place)
-    # log2(3ᵏ − 2), which would overflow where there are many classes.
+    # log2(3ᵏ − 2), which would overflow for many classes.
     choices = k * np.log2(3) + np.log1p(-2 * 3.0**-k) / np.log(2)
-    return whole - left - right > np.log2(n - 1) + choices - entropies + _TIE
+    return np.asarray(whole - left - right > np.log2(n - 1) + choices - entropies + _TIE)
 
 
 def _bits(counts: IntArray) -> FloatArray:
     """Entropy in bits of the classes counted along the last axis, times their number."""
     n = counts.sum(axis=-1)
-    return (xlogy(n, n) - xlogy(counts, counts).sum(axis=-1)) / np.log(2)
+    return np.asarray((xlogy(n, n) - xlogy(counts, counts).sum(axis=-1)) / np.log(2))

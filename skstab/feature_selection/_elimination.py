@@ -13,17 +13,18 @@ from skstab.feature_selection._ridge import Loss, RidgeFit, fit_features, fit_ro
 __all__ = [
     "Design",
     "Elimination",
-    "Step",
+    "Round",
     "eliminate",
     "fit_ridge",
     "frequency_scores",
     "make_design",
     "merge_rows",
     "moments",
+    "stopped_at",
 ]
 
 
-# --- The data -------------------------------------------------------------------------------------------------------
+# -- the data ----------------------------------------------------------------------------------------------------------
 
 
 class Design(NamedTuple):
@@ -35,7 +36,7 @@ class Design(NamedTuple):
 
 
 def make_design(X: Any, weight: np.ndarray, *, centre: bool, standardize: bool) -> Design:
-    """Turn the data, centred where an intercept makes up for that, and of unit variance where wanted.
+    """Transpose the data, centred if an intercept compensates for it, and scaled to unit variance if requested.
 
     Parameters
     ----------
@@ -44,14 +45,14 @@ def make_design(X: Any, weight: np.ndarray, *, centre: bool, standardize: bool) 
     weight : ndarray of shape (n_rows,)
         Weights of the rows.
     centre : bool
-        Whether to centre the features, which leaves the model the same but makes it easier to compute.
+        Whether to centre the features, which does not change the model but makes it easier to compute.
     standardize : bool
         Whether to divide the features by their standard deviation, unless that is 0.
 
     Returns
     -------
     design : Design
-        The turned data and what was done to it.
+        The transposed data, and how it was centred and scaled.
     """
     mean, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if standardize:
@@ -92,9 +93,9 @@ def merge_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     first : ndarray of int of shape (n_distinct,)
         The rows to keep.
     group : ndarray of int of shape (n_rows,)
-        For each row, the position in `first` of the row that stands for it.
+        For each row, the position in `first` of the row that represents it.
     """
-    # Few columns tell most rows apart; only rows that agree in them are compared in full.
+    # A few columns distinguish most rows; only rows that agree in them are compared in full.
     few = X[:, np.unique(np.linspace(0, X.shape[1] - 1, 8).astype(int))]
     _, first, group = np.unique(np.column_stack([few, y]), axis=0, return_index=True, return_inverse=True)
     like = first[group]
@@ -104,11 +105,11 @@ def merge_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(like, return_inverse=True)
 
 
-# --- The elimination --------------------------------------------------------------------------------------------------
+# -- the elimination ---------------------------------------------------------------------------------------------------
 
 
-class Step(NamedTuple):
-    """One pruning step: features in the order of their rank, best first, of which the last are dropped."""
+class Round(NamedTuple):
+    """One round of elimination: features in the order of their rank, best first, of which the last are dropped."""
 
     ranked: np.ndarray
     strengths: np.ndarray  # |w| in the same order
@@ -116,10 +117,10 @@ class Step(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """The features that are left, in the order of the columns, and how it came to that."""
+    """The selected features, in the order of the columns, and the steps that led to them."""
 
     selected: np.ndarray
-    steps: tuple[Step, ...]
+    steps: tuple[Round, ...]
 
 
 def eliminate(
@@ -171,9 +172,20 @@ def eliminate(
         strengths = np.linalg.norm(remaining.fit().weights, axis=1) * scale[remaining.features]
         ranks = _ranks(remaining.features, strengths, stable)
         n_kept = remaining.size - _n_dropped(remaining.size, n_select, step)
-        steps.append(Step(remaining.features[ranks], strengths[ranks], n_kept))
+        steps.append(Round(remaining.features[ranks], strengths[ranks], n_kept))
         remaining.keep(np.sort(ranks[:n_kept]))
     return Elimination(remaining.features, tuple(steps))
+
+
+def stopped_at(elimination: Elimination, n_select: int, n_features: int) -> Elimination:
+    """The same elimination with more features left: it stops within the step that passes their number."""
+    steps: list[Round] = []
+    for step in elimination.steps:
+        steps.append(step._replace(n_kept=max(step.n_kept, n_select)))
+        if step.n_kept <= n_select:
+            break
+    selected = np.sort(steps[-1].ranked[:n_select]) if n_select < n_features else np.arange(n_features)
+    return Elimination(selected, tuple(steps) if n_select < n_features else ())
 
 
 def _n_dropped(n_features: int, n_select: int, step: float) -> int:
@@ -190,7 +202,7 @@ def _ranks(features: np.ndarray, strengths: np.ndarray, stable: np.ndarray) -> n
 
 
 def frequency_scores(elimination: Elimination, n_features: int) -> np.ndarray:
-    """How far each selected feature stayed from being dropped: 1 if always first (equation 15); NaN for the others."""
+    """How far each selected feature was from being dropped: 1 if always first (equation 15); NaN for the others."""
     scores = np.full(n_features, np.nan)
     selected = elimination.selected
     scores[selected] = n_features / len(selected) if elimination.steps else 1.0
@@ -202,12 +214,12 @@ def frequency_scores(elimination: Elimination, n_features: int) -> np.ndarray:
 
 
 def fit_ridge(columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True) -> RidgeFit:
-    """Fit one model where that is quicker, in row space or in feature space."""
+    """Fit one model in row space or in feature space, whichever is faster."""
     return _Remaining(columns, loss, C, fit_intercept).fit()
 
 
 class _Remaining:
-    """The features that remain, their columns, and what can be kept from one fit to the next."""
+    """The remaining features, their columns, and what can be reused from one fit to the next."""
 
     def __init__(self, columns: Any, loss: Loss, C: float, fit_intercept: bool) -> None:
         self.columns, self.loss, self.C, self.fit_intercept = columns, loss, C, fit_intercept
@@ -235,7 +247,7 @@ class _Remaining:
         if self.gram is not None and prefers_rows(self.columns.shape[1], len(kept)):
             dropped = np.delete(np.arange(self.size), kept)
             self.gram = self.gram - _gram(self.columns[dropped])
-            # Errors of the first sums stay while the sums shrink: start anew before they show.
+            # Rounding errors of the first sums stay while the sums shrink: compute them again before the errors matter.
             self.gram = self.gram if self.gram.trace() > self.fresh_trace / 16 else None
         self.columns, self.features = self.columns[kept], self.features[kept]
         if self.last is not None:
@@ -244,4 +256,4 @@ class _Remaining:
 
 def _gram(columns: Any) -> np.ndarray:
     product = columns.T @ columns
-    return product.toarray() if sparse.issparse(product) else product
+    return np.asarray(product.toarray() if sparse.issparse(product) else product)

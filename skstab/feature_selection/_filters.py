@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,23 +11,23 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import xlogy
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d, gen_batches
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from skstab._checks import check_number
+from skstab._statistics import column_ranges
+from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from skstab.feature_selection._discretise import interval_labels, value_labels
 
-__all__ = ["column_ranges", "information_gain", "read_data", "symmetrical_uncertainty", "welch_variance"]
+__all__ = ["information_gain", "read_data", "symmetrical_uncertainty", "welch_variance"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 Target = Literal["auto", "classes", "numeric"]
 
 _BATCH = 2**18  # numbers that may be copied at a time
-_LEAST_VARIANCE = 1e-200  # its inverse, times a few rows, is still a number
+_LEAST_VARIANCE = 1e-200  # its inverse, times a few rows, is still finite
 _KINDS = {"binary": "classes", "multiclass": "classes", "continuous": "numeric"}
 
 
-# --- Input ------------------------------------------------------------------------------------------------------------
+# -- input -------------------------------------------------------------------------------------------------------------
 
 
 class Data(NamedTuple):
@@ -46,7 +45,7 @@ def read_data(X: Any, y: Any, target: Target) -> Data:
         raise ValueError(f"target must be 'auto', 'classes' or 'numeric', got {target!r}")
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2, input_name="X")
     if y is None:
-        raise ValueError("y is required: the score tells how well each feature goes with it, got None")
+        raise ValueError("y is required: the score measures the dependence of each feature on it, got None")
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     assert_all_finite(y, input_name="y")
@@ -55,7 +54,8 @@ def read_data(X: Any, y: Any, target: Target) -> Data:
 
 
 def _kind_of(y: NDArray[Any]) -> str:
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    with np.errstate(invalid="ignore"):  # scikit-learn casts numbers to integers, which may be too large for that
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind not in _KINDS:
         raise ValueError(f"y must hold one class or one number for each row, got a {kind} target")
     return _KINDS[kind]
@@ -75,21 +75,21 @@ def _numbers(y: NDArray[Any]) -> tuple[FloatArray, int]:
     return numbers, 0
 
 
-# --- Welch's t and the variance ---------------------------------------------------------------------------------------
+# -- Welch's t and the variance ----------------------------------------------------------------------------------------
 
 
 def welch_variance(
-    X: Any,
+    X: MatrixLike,
     y: ArrayLike,
     *,
     variance_weight: float = 0.5,
     target: Target = "auto",
     sample_weight: ArrayLike | None = None,
 ) -> FloatArray:
-    """Score features by a mix of Welch's t and the sample variance.
+    """Score features by a mixture of Welch's t and the sample variance.
 
-    The univariate criterion of Hybrid-RFE: high for features that differ between the classes, and for features that
-    vary at all. The variance does not look at the target, so it stabilises the choice.
+    The univariate criterion of Hybrid-RFE: high for features that differ between the classes, and for features of
+    large variance. The variance does not use the target, so it stabilises the choice.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def welch_variance(
     variance_weight : float, default=0.5
         Weight of the variance, from 0 (Welch's t alone) to 1 (the variance alone).
     target : {"auto", "classes", "numeric"}, default="auto"
-        What y holds. "auto" asks scikit-learn's `type_of_target`, which takes integers for classes: say "numeric" where
+        The kind of y. "auto" uses scikit-learn's `type_of_target`, which treats integers as classes: set "numeric" if
         they are counts or grades.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each row counts; positive. Weights that average below 1 can't be counts, and are scaled to average 1.
+        How often each row counts; positive. Weights with a mean below 1 cannot be counts and are scaled to a mean of 1.
 
     Returns
     -------
@@ -112,17 +112,17 @@ def welch_variance(
 
     Notes
     -----
-    The paper does not say how the two are made comparable. Here each is divided by its median over the features where
-    it is positive, so that a typical feature scores about 1. A common unit of X does not change the mix, and a few
-    perfect features hardly do. On features of unit variance the ranking is that of t.
+    The paper does not state how the two are made comparable. Here each is divided by its median over the features where
+    it is positive, so that a typical feature scores about 1. A common unit of X does not change the mixture, and a few
+    perfect features hardly change it. On features of unit variance the ranking is that of t.
 
     - Two classes: Welch's t, in absolute value.
     - More classes: the root of Welch's F, which is the same as t for two classes.
     - Numbers: the t of the correlation with y, in absolute value.
 
-    A class of one row has no variance of its own and is given the pooled one of the other classes. Where every class
-    has one row t is 0. Features that are constant within each class but not over all have a very large t rather than
-    an infinite one.
+    A class of one row has no variance, and gets the pooled one of the other classes. If every class has one row, t is
+    0. Features that are constant within each class but not over all rows have a very large t rather than an infinite
+    one.
 
     References
     ----------
@@ -137,16 +137,15 @@ def welch_variance(
     >>> welch_variance(X, [0, 0, 1, 1]).round(2)
     array([1.84, 0.16, 0.  ])
 
-    As a filter, with keywords of its own:
+    As a filter, with its own keywords:
 
     >>> from functools import partial
     >>> from sklearn.feature_selection import SelectKBest
     >>> SelectKBest(partial(welch_variance, variance_weight=0.2), k=1).fit(X, [0, 0, 1, 1]).get_support()
     array([ True, False, False])
     """
-    if not (isinstance(variance_weight, Real) and 0 <= variance_weight <= 1):
-        raise ValueError(f"variance_weight must be a number from 0 to 1, got {variance_weight!r}")
-    data = read_data(X, y, target)
+    check_number(variance_weight, "variance_weight", "a number from 0 to 1", least=0, most=1)
+    data = _in_other_units(read_data(X, y, target))
     low, high = column_ranges(data.X)
     resolution = np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high))
     floor = np.maximum(resolution**2, _LEAST_VARIANCE)
@@ -156,8 +155,19 @@ def welch_variance(
     return np.where(low == high, 0.0, scores)
 
 
-def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
-    return min_max_axis(X, axis=0) if issparse(X) else (X.min(axis=0), X.max(axis=0))
+def _in_other_units(data: Data) -> Data:
+    """Change the units of data whose squares are too large or too small for float64, which changes no score."""
+    y = data.y if data.n_classes else data.y * power_to_one(data.y)
+    power = power_to_one(data.X)
+    return data._replace(X=data.X if power == 1 else data.X * power, y=y)
+
+
+def power_to_one(values: Any) -> float:
+    """The power of 2 by which the largest number becomes about 1; 1 where squares are no problem anyway."""
+    largest = float(abs(values).max())
+    if largest == 0 or 1e-50 < largest < 1e100:
+        return 1.0
+    return float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
 
 
 def _typical_one(values: FloatArray) -> FloatArray:
@@ -171,7 +181,7 @@ def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     weight: FloatArray = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weight.shape != (n_rows,) or weight.min() <= 0:
         raise ValueError(f"sample_weight must hold one positive number for each of {n_rows} rows")
-    return weight / min(1.0, weight.mean())
+    return np.asarray(weight / min(1.0, weight.mean()))
 
 
 def _class_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -211,12 +221,12 @@ def welch_f(means: FloatArray, variances: FloatArray, counts: IntArray) -> Float
     k = len(means)
     weights = counts / variances
     total = weights.sum(axis=0)
-    # Seen from the mean that is known best: a weight may be 1e30 times another, and only differences to it count.
+    # Relative to the most precise mean: a weight may be 1e30 times another, and only differences from it matter.
     gaps = means - np.take_along_axis(means, weights.argmax(axis=0)[None], axis=0)
     gaps -= (weights * gaps).sum(axis=0) / total
     between = (weights * gaps**2).sum(axis=0) / (k - 1)
     spread = ((1 - weights / total) ** 2 / np.maximum(counts - 1, 1)).sum(axis=0)
-    return between / (1 + 2 * (k - 2) / (k**2 - 1) * spread)
+    return np.asarray(between / (1 + 2 * (k - 2) / (k**2 - 1) * spread))
 
 
 def _numeric_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -229,15 +239,14 @@ def _numeric_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[
     return np.sqrt(share * max(n - 2, 0) / (1 - share)), squares / (n - 1)
 
 
-# --- Information ------------------------------------------------------------------------------------------------------
+# -- information -------------------------------------------------------------------------------------------------------
 
 
-def information_gain(X: Any, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
-    """Score features by the information they give about the class, in bits.
+def information_gain(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
+    """Score features by the information that they contain about the class, in bits.
 
-    The entropy of the classes less their entropy once the feature is known. Numeric features are cut into intervals
-    first, by the minimum description length principle of Fayyad and Irani; a feature that is not worth a single cut
-    scores 0.
+    The entropy of the classes minus their entropy given the feature. Numeric features are first cut into intervals, by
+    the minimum description length principle of Fayyad and Irani; a feature without a cut scores 0.
 
     Parameters
     ----------
@@ -256,7 +265,7 @@ def information_gain(X: Any, y: ArrayLike, *, discrete_features: bool | ArrayLik
 
     See Also
     --------
-    symmetrical_uncertainty : Does not favour discrete features of many values.
+    symmetrical_uncertainty : A score that does not favour discrete features of many values.
 
     References
     ----------
@@ -275,8 +284,8 @@ def information_gain(X: Any, y: ArrayLike, *, discrete_features: bool | ArrayLik
     return _information(X, y, discrete_features)[0]
 
 
-def symmetrical_uncertainty(X: Any, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
-    """Score features by the information they share with the class, relative to what both hold.
+def symmetrical_uncertainty(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
+    """Score features by the information they share with the class, relative to the entropy of both.
 
     Twice the information gain over the sum of the entropies of the feature and of the classes. Numeric features are cut
     into intervals as for `information_gain`.
@@ -294,7 +303,7 @@ def symmetrical_uncertainty(X: Any, y: ArrayLike, *, discrete_features: bool | A
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        From 0, where the feature tells nothing, to 1, where feature and class tell all of each other.
+        From 0, where feature and class are independent, to 1, where each determines the other.
 
     See Also
     --------
@@ -372,4 +381,4 @@ def _gains(labels: IntArray, data: Data) -> tuple[FloatArray, FloatArray]:
 def _entropies(tables: IntArray) -> FloatArray:
     """Entropy in bits of each row of counts, none of which is empty."""
     shares = tables / tables.sum(axis=1, keepdims=True)
-    return -xlogy(shares, shares).sum(axis=1) / np.log(2)
+    return np.asarray(-xlogy(shares, shares).sum(axis=1) / np.log(2))

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_consistent_length
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import check_parameters, is_bool, is_int, is_number
+from skstab._compat import available_if
+from skstab._typing import FloatArray, MatrixLike
+from skstab._warnings import warn_user
 from skstab.feature_selection._elimination import (
     Design,
     Elimination,
-    Step,
+    Round,
     eliminate,
     fit_ridge,
     frequency_scores,
     make_design,
     merge_rows,
     moments,
+    stopped_at,
 )
 from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
 from skstab.feature_selection._relieff import relieff
@@ -44,6 +48,8 @@ def _variance(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:  # no
     return moments(X, np.ones(X.shape[0]) if sample_weight is None else sample_weight)[1]
 
 
+_LARGEST = 1e50  # its square, times C, the number of rows and their weights, is still finite
+_NO_SOLUTION = "the model has no finite weights: C, C_final, alpha, sample_weight or the unit of X are too extreme"
 CRITERIA: dict[str, Callable[..., np.ndarray]] = {
     "welch_variance": welch_variance,
     "variance": _variance,
@@ -62,21 +68,22 @@ def _classifies(estimator: Any) -> bool:
 class HybridRFE(SelectorMixin, BaseEstimator):
     """Recursive feature elimination around a core of stable features.
 
-    A univariate criterion, which is stable, picks `n_stable_features` that are never dropped; the other features are
-    eliminated recursively by the weights of a ridge-penalised model, which sees how they work together. The number of
-    stable features thus trades accuracy for stability: none gives logistic RFE, as many as are selected gives a filter.
+    A univariate criterion, which is stable, chooses `n_stable_features` that are never dropped; the other features are
+    eliminated recursively by the weights of a ridge-penalised model, which accounts for their combinations. The
+    number of stable features thus exchanges accuracy for stability: 0 gives logistic RFE, `n_features_to_select` gives
+    a filter.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=None
-        How many features to select, k, or which fraction of them; None selects half of them.
+        Number k of features to select, or fraction of all features; None selects half of them.
     n_stable_features : int, default=0
-        N, how many of them are chosen beforehand by `criterion`.
+        Number N of those that are chosen beforehand by `criterion`.
     criterion : str or callable, default="welch_variance"
-        By what the stable features are chosen: "welch_variance", "variance", "relieff", "information_gain",
+        Score by which the stable features are chosen: "welch_variance", "variance", "relieff", "information_gain",
         "symmetrical_uncertainty", or a score function `(X, y) -> scores` as for
-        :class:`~sklearn.feature_selection.SelectKBest`, where more is better. Sample weights reach it if it has a
-        parameter `sample_weight`; otherwise rows without weight are left out, and the others count the same.
+        :class:`~sklearn.feature_selection.SelectKBest`, where more is better. Sample weights are passed to it if it
+        has a parameter `sample_weight`; otherwise rows of weight 0 are left out, and the others count the same.
     C : float, default=1.0
         Inverse strength of the penalty while features are eliminated, as in
         :class:`~sklearn.linear_model.LogisticRegression`: the paper's λ is 1/(2C).
@@ -84,20 +91,20 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         The paper's ε, above 0 and at most 1: stable features are penalised ε² times as much as the others while
         features are eliminated.
     C_final : float, default=None
-        The same as `C` for the final model on the selected features; None takes `C`.
+        The same as `C` for the final model on the selected features; None uses `C`.
     alpha : float, default=0.0
         The paper's α: the final model penalises a feature 1 + α(1 − s) times as much, with s its frequency score, which
-        moves weight towards the features that will probably be selected again.
+        shifts weight to the features that will probably be selected again.
     step : int or float, default=0.2
-        Which fraction of the *remaining* features a step drops (rounded down, at least one), or how many. The last step
-        drops as many as it takes to keep k.
+        Fraction of the *remaining* features that a step drops (rounded down, at least one), or their number. The last
+        step drops as many as needed to keep k.
     loss : {"logistic", "squared"}, default="logistic"
         "logistic" makes it a classifier (multinomial with more than two classes), "squared" a ridge regression.
     fit_intercept : bool, default=True
         Whether the models have an intercept, which is not penalised.
     standardize : bool, default=False
-        Whether the models see features of unit variance, while `criterion` sees them as they are, as a criterion of
-        variance must; `coef_` is of the features as they are.
+        Whether the models are fitted on features of unit variance, while `criterion` is computed on the unscaled ones,
+        as a criterion of variance requires; `coef_` refers to the unscaled features.
 
     Attributes
     ----------
@@ -112,12 +119,12 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     ranking_ : ndarray of int of shape (n_features,)
         1 for a selected feature, 2 for one that the last step dropped, and so on.
     frequency_scores_ : ndarray of shape (n_features,)
-        How far each selected feature stayed from being dropped, between 0 and 1 (equation 15): an estimate of how often
+        How far each selected feature was from being dropped, between 0 and 1 (equation 15): an estimate of how often
         other samples would select it. NaN for the others.
     elimination_path_ : DataFrame
         One row for each step: how many features there were (`n_features`) and were dropped (`n_dropped`), the weight
         of the best that was dropped (`dropped_weight`) and of the worst that was kept by its weight (`kept_weight`),
-        and their ratio (`margin`): near 1 the step could as well have gone the other way.
+        and their ratio (`margin`): near 1 the step was nearly a tie.
     classes_ : ndarray of shape (n_classes,)
         The class labels, for `loss="logistic"`.
     n_features_in_ : int
@@ -127,18 +134,18 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    skstab.model_selection.StabilityCV : How stable it is on the data at hand.
+    skstab.model_selection.StabilityCV : Measures the stability of any selector on given data.
     sklearn.feature_selection.RFE : Elimination by the weights of any model.
 
     Notes
     -----
-    The penalty supposes features of the same scale. Where they have different units, put a
+    The penalty assumes features of the same scale. If they have different units, put a
     :class:`~sklearn.preprocessing.StandardScaler` before this selector; the default criterion is then Welch's t alone,
-    as all variances are the same. Where they share a unit (expression levels, channels of a sensor), their variance
-    tells something: set `standardize` instead.
+    as all variances are the same. If they share a unit (expression levels, channels of a sensor), their variance
+    is informative: set `standardize` instead.
 
     With more features than rows the models are fitted in as many unknowns as there are distinct rows, by Newton's
-    method on a Gram matrix that is updated as features leave.
+    method on a Gram matrix that is updated as features are dropped.
 
     References
     ----------
@@ -158,7 +165,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     >>> print(f"{hybrid.score(X, y):.2f}")
     0.97
 
-    The last step was a close one:
+    In the last step the dropped and the kept weight were close:
 
     >>> hybrid.elimination_path_.tail(2).round(2)
           n_features  n_dropped  dropped_weight  kept_weight  margin
@@ -169,10 +176,10 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_features_to_select: Any = None,
+        n_features_to_select: float | None = None,
         *,
         n_stable_features: int = 0,
-        criterion: Any = "welch_variance",
+        criterion: str | Callable[..., Any] = "welch_variance",
         C: float = 1.0,
         shrinkage: float = 1.0,
         C_final: float | None = None,
@@ -194,9 +201,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.standardize = standardize
 
-    # -- fitting -----------------------------------------------------------------------------------------------------
+    # -- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select features and fit the final model on them.
 
         Parameters
@@ -213,21 +220,54 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         self : object
             The fitted object.
         """
+        n_select, design, loss = self._prepare(X, y, sample_weight)
+        try:
+            self._finish(self._eliminate(design.columns, loss, n_select), design, loss)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(_NO_SOLUTION) from error
+        return self
+
+    # For searches: what is common to all sizes is done once (see `skstab.model_selection.StabilitySearchCV`).
+    __skstab_followed__ = "n_features_to_select"
+
+    def __skstab_fit_each__(self, values: Sequence[Any], X: MatrixLike, y: ArrayLike) -> list[Self]:
+        """Fit a copy for each value of `n_features_to_select`, all by one elimination."""
+        first = copy(self).set_params(n_features_to_select=values[0])
+        _, design, loss = first._prepare(X, y, None)
+        fitted = [copy(first).set_params(n_features_to_select=value) for value in values]
+        sizes = [selector._size() for selector in fitted]
+        least = min((size for size in sizes if size > self.n_stable_features), default=self.n_stable_features)
+        longest = first._eliminate(design.columns, loss, least)
+        for selector, size in zip(fitted, sizes, strict=True):
+            # The stable features alone take no elimination.
+            own = selector._eliminate(design.columns, loss, size) if size < least else None
+            selector._finish(own or stopped_at(longest, size, first.n_features_in_), design, loss)
+        return fitted
+
+    def _size(self) -> int:
         _check(self)
-        X, y = validate_data(
+        return _n_select(self.n_features_to_select, self.n_stable_features, self.n_features_in_)
+
+    def _prepare(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[int, Design, Loss]:
+        """Check the input and choose the stable features."""
+        _check(self)
+        rows, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, y_numeric=self.loss == "squared"
         )
-        X, y, weight = _weighted_rows(X, y, sample_weight)
-        n_select = _n_select(self.n_features_to_select, self.n_stable_features, X.shape[1])
-        targets = self._targets(y)
-        self.stable_features_ = self._stable_features(X, y, weight)
-        rows, targets, weight = _distinct_rows(X, targets, weight)
+        rows, labels, weight = _weighted_rows(rows, labels, sample_weight)
+        _check_size(rows, "X")
+        if self.loss == "squared":
+            _check_size(labels, "y")
+        n_select = self._size()
+        targets = self._targets(labels)
+        self.stable_features_ = self._stable_features(rows, labels, weight)
+        rows, targets, weight = _distinct_rows(rows, targets, weight)
         design = make_design(rows, weight, centre=self.fit_intercept, standardize=self.standardize)
-        loss = self._loss_of(targets)(targets, weight[:, None])
-        elimination = self._eliminate(design.columns, loss, n_select)
-        self._keep(elimination, X.shape[1])
+        return n_select, design, self._loss_of(targets)(targets, weight[:, None])
+
+    def _finish(self, elimination: Elimination, design: Design, loss: Loss) -> None:
+        self._keep(elimination, self.n_features_in_)
         self._fit_final(design, loss, elimination.selected)
-        return self
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """One column for each output of the model."""
@@ -239,7 +279,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             raise ValueError(f"y must have at least 2 classes, got one class: {self.classes_[0]!r}")
         return codes[:, None].astype(np.float64) if len(self.classes_) == 2 else np.eye(len(self.classes_))[codes]
 
-    def _loss_of(self, targets: np.ndarray) -> type[Loss]:
+    def _loss_of(self, targets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], Loss]:
         return LOSSES["squared" if self.loss == "squared" else "logistic" if targets.shape[1] == 1 else "softmax"]
 
     def _stable_features(self, X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -253,10 +293,10 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[: self.n_stable_features]
 
     def _keywords(self, criterion: Any, weight: np.ndarray) -> dict[str, Any]:
-        """What a criterion may want to know besides the data."""
-        known = {"sample_weight": weight} if np.ptp(weight) else {}
+        """Keyword arguments of the criterion besides the data."""
+        known: dict[str, Any] = {"sample_weight": weight} if np.ptp(weight) else {}
         if criterion in CRITERIA.values():
-            # Integers are classes or numbers as the loss takes them, whatever they look like.
+            # Whether integers are classes or numbers depends on the loss, not on their values.
             known["target"] = "numeric" if self.loss == "squared" else "classes"
         taken = inspect.signature(criterion).parameters
         return {name: value for name, value in known.items() if name in taken}
@@ -293,10 +333,13 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         coef = np.zeros((loss.y.shape[1], design.columns.shape[0]))
         coef[:, selected] = (fit.weights * shrunk[:, None]).T * design.scale[selected]
         intercept = fit.intercept - coef @ design.mean
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(_NO_SOLUTION)
         single = self.loss == "squared"
-        self.coef_, self.intercept_ = (coef[0], float(intercept[0])) if single else (coef, intercept)
+        self.coef_: FloatArray = coef[0] if single else coef
+        self.intercept_: FloatArray | float = float(intercept[0]) if single else intercept
 
-    # -- what came out -----------------------------------------------------------------------------------------------
+    # -- what came out -------------------------------------------------------------------------------------------------
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -311,14 +354,14 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         names = ["n_features", "n_dropped", "dropped_weight", "kept_weight", "margin"]
         return pd.DataFrame(self._path, columns=names, index=pd.RangeIndex(1, len(self._path) + 1, name="step"))
 
-    # -- prediction --------------------------------------------------------------------------------------------------
+    # -- prediction ----------------------------------------------------------------------------------------------------
 
     def _decision(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
-        return X @ self.coef_.T + self.intercept_
+        return np.asarray(X @ self.coef_.T + self.intercept_)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict with the final model.
 
         Parameters
@@ -335,11 +378,11 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         if self.loss == "squared":
             return decision
         binary = decision.shape[1] == 1
-        return self.classes_[(decision[:, 0] > 0).astype(int) if binary else decision.argmax(axis=1)]
+        return np.asarray(self.classes_[(decision[:, 0] > 0).astype(int) if binary else decision.argmax(axis=1)])
 
     @available_if(_classifies)
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distances, up to a factor, from where the classes meet.
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Signed distances, up to a factor, from the boundary between the classes.
 
         Parameters
         ----------
@@ -355,7 +398,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         return decision[:, 0] if decision.shape[1] == 1 else decision
 
     @available_if(_classifies)
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes.
 
         Parameters
@@ -370,11 +413,11 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         """
         decision = self._decision(X)
         if decision.shape[1] == 1:
-            return expit(np.hstack([-decision, decision]))
-        return softmax(decision, axis=1)
+            return np.asarray(expit(np.hstack([-decision, decision])))
+        return np.asarray(softmax(decision, axis=1))
 
     @available_if(_classifies)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the probabilities of the classes.
 
         Parameters
@@ -390,9 +433,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         decision = self._decision(X)
         if decision.shape[1] == 1:
             decision = np.hstack([np.zeros_like(decision), decision])
-        return log_softmax(decision, axis=1)
+        return np.asarray(log_softmax(decision, axis=1))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy, or R² for `loss="squared"`.
 
         Parameters
@@ -424,7 +467,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         return tags
 
 
-# --- Input ------------------------------------------------------------------------------------------------------------
+# -- input -------------------------------------------------------------------------------------------------------------
 
 
 def _check(estimator: HybridRFE) -> None:
@@ -454,13 +497,13 @@ def _check(estimator: HybridRFE) -> None:
 
 
 def _n_select(wanted: Any, n_stable: int, n_features: int) -> int:
-    """Resolve k, which can't be more than there are, nor less than the stable ones."""
+    """Resolve k, at most the number of features and at least the number of stable ones."""
     if wanted is None:
         k = max(1, n_features // 2)
     else:
         k = int(wanted) if is_int(wanted) else max(1, int(wanted * n_features))
     if k > n_features:
-        warnings.warn(f"n_features_to_select={k} is more than the {n_features} features: all are kept", stacklevel=3)
+        warn_user(f"n_features_to_select={k} is more than the {n_features} features: all are kept")
     if n_stable > k:
         raise ValueError(f"n_stable_features must be at most n_features_to_select={k}, got {n_stable}")
     return min(k, n_features)
@@ -482,8 +525,18 @@ def _weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.n
     return (X, y, weight) if len(rows) == len(weight) else (X[rows], y[rows], weight[rows])
 
 
+def _check_size(values: Any, name: str) -> None:
+    """Check that squares of the data are well within float64: the penalty is not relative to their unit."""
+    largest = float(abs(values).max())
+    if largest > _LARGEST or 0 < largest < 1 / _LARGEST:
+        raise ValueError(
+            f"{name} must be in a unit in which its numbers are between {1 / _LARGEST:g} and {_LARGEST:g}, got numbers "
+            f"of up to {largest:g}: scale it first, for instance with StandardScaler"
+        )
+
+
 def _distinct_rows(X: Any, targets: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Weigh repeated rows instead of repeating them."""
+    """Replace repeated rows by weights."""
     if sparse.issparse(X):
         return X, targets, weight
     first, group = merge_rows(X, targets)
@@ -491,13 +544,13 @@ def _distinct_rows(X: Any, targets: np.ndarray, weight: np.ndarray) -> tuple[Any
 
 
 def _filtered(stable: np.ndarray, n_features: int) -> Elimination:
-    """What an elimination that may only keep the stable features comes to, without a model."""
+    """The result of an elimination that keeps only the stable features, for which no model is needed."""
     others = np.delete(np.arange(n_features), stable)
-    step = Step(np.concatenate([stable, others]), np.full(n_features, np.nan), len(stable))
+    step = Round(np.concatenate([stable, others]), np.full(n_features, np.nan), len(stable))
     return Elimination(np.sort(stable), (step,) if len(others) else ())
 
 
-def _record(step: Step, n_stable: int) -> tuple[int, int, float, float, float]:
+def _record(step: Round, n_stable: int) -> tuple[int, int, float, float, float]:
     dropped = float(step.strengths[step.n_kept])
     kept = float(step.strengths[step.n_kept - 1]) if step.n_kept > n_stable else np.nan
     return len(step.ranked), len(step.ranked) - step.n_kept, dropped, kept, dropped / kept if kept else np.nan

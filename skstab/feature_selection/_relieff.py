@@ -1,4 +1,4 @@
-"""ReliefF and RReliefF: scores of features that may matter only together.
+"""ReliefF and RReliefF: scores of features that may be informative only in combination.
 
 Both are one weighted sum, over pairs of near rows, of how much the two rows differ in each feature. The two methods
 differ in the weight of a pair.
@@ -6,7 +6,6 @@ differ in the weight of a pair.
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,24 @@ from sklearn.metrics import pairwise_distances_chunked
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import inplace_column_scale
 
-from skstab.feature_selection._filters import Target, column_ranges, read_data
+from skstab._checks import is_int
+from skstab._statistics import column_ranges
+from skstab._typing import FloatArray, IntArray, MatrixLike
+from skstab.feature_selection._filters import Target, read_data
 
 __all__ = ["relieff"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
-_BATCH = 2**16  # differences taken at a time: they stay in the cache
-_SPARSE_PAIRS = 2**10  # pairs of sparse rows taken at a time
+_BATCH = 2**16  # differences computed at a time: they stay in the cache
+_SPARSE_PAIRS = 2**10  # pairs of sparse rows at a time
 
 
-def relieff(X: Any, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "auto") -> FloatArray:
-    """Score features by how well they tell near rows of different classes apart: ReliefF, and RReliefF for numbers.
+def relieff(X: MatrixLike, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "auto") -> FloatArray:
+    """Score features by how well they separate near rows of different classes: ReliefF, and RReliefF for numbers.
 
     A feature gains where a row differs from its nearest neighbours in other classes (misses), and loses where it
-    differs from those in its own (hits). Neighbours are found in all features, so features that tell only together
-    score well too.
+    differs from those in its own (hits). Neighbours are found in all features, so features that are informative only
+    in combination score well, too.
 
     Parameters
     ----------
@@ -42,22 +42,22 @@ def relieff(X: Any, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "au
         Classes (ReliefF), or numbers (RReliefF).
     n_neighbors : int, default=10
         Number of nearest hits, and of nearest misses in each other class, of each row; for numbers, of nearest rows.
-        Where there are fewer, all of them are used.
+        If there are fewer, all of them are used.
     target : {"auto", "classes", "numeric"}, default="auto"
-        What y holds. "auto" asks scikit-learn's `type_of_target`, which takes integers for classes: say "numeric" where
+        The kind of y. "auto" uses scikit-learn's `type_of_target`, which treats integers as classes: set "numeric" if
         they are counts or grades.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
-        Between −1 and 1; about 0 or below for features that tell nothing. Constant features get the lowest score of
+        Between −1 and 1; about 0 or below for uninformative features. Constant features get the lowest score of
         all.
 
     Notes
     -----
-    Every row is a reference once, all neighbours weigh the same, misses weigh by the frequency of their class, and
-    differences are relative to the range of the feature. Distances are sums of these differences. Among rows equally
-    far the first ones are taken. The cost is that of one brute-force search of neighbours.
+    Every row is a reference once, all neighbours have the same weight, misses are weighted by the frequency of their
+    class, and differences are relative to the range of the feature. Distances are sums of these differences. Among
+    equally distant rows the first ones are used. The cost is that of one brute-force search of neighbours.
 
     References
     ----------
@@ -66,7 +66,7 @@ def relieff(X: Any, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "au
 
     Examples
     --------
-    The class is whether the first two features agree. Neither tells it alone:
+    The class is whether the first two features agree. Neither is informative alone:
 
     >>> import numpy as np
     >>> from skstab.feature_selection import relieff
@@ -75,7 +75,7 @@ def relieff(X: Any, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "au
     >>> np.argsort(-relieff(X, y))[:2]
     array([1, 0])
     """
-    if not isinstance(n_neighbors, Integral) or n_neighbors < 1:
+    if not is_int(n_neighbors, 1):
         raise ValueError(f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}")
     X, y, n_classes = read_data(X, y, target)
     X, is_constant = _unit_ranges(X)
@@ -86,16 +86,24 @@ def relieff(X: Any, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "au
 
 
 def _unit_ranges(X: Any) -> tuple[Any, NDArray[np.bool_]]:
-    """Scale features to a range of 1, and tell which ones are constant."""
+    """Scale features to a range of 1, and find the constant ones."""
     low, high = column_ranges(X)
     width = np.where(high > low, high - low, 1.0)
     if not issparse(X):
         scaled = X - low
         scaled /= width
         return scaled, low == high
-    X = X.tocsr(copy=True)
+    X = _short_indices(X.tocsr(copy=True))
     inplace_column_scale(X, 1 / width)
     return X, low == high
+
+
+def _short_indices(X: Any) -> Any:
+    """Store 32-bit indices, which scikit-learn's distances need."""
+    if max(X.nnz, *X.shape) >= 2**31:
+        raise ValueError(f"X must have fewer than 2**31 rows, columns and entries, got {X.nnz} entries in {X.shape}")
+    X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+    return X
 
 
 def _class_weights(X: Any, codes: IntArray, k: int) -> csr_array:

@@ -1,15 +1,16 @@
-"""Ridge-penalised linear models, by Newton's method in as few unknowns as they have.
+"""Ridge-penalised linear models, by Newton's method in row space or in feature space, whichever is faster.
 
 The models minimise, over the weights W (features × outputs) and intercepts b,
 
     Σ_i s_i ℓ(y_i, f_i) + ‖W‖²/(2C),    f_i = Wᵀx_i + b,
 
 with sample weights s. Their solution is W = C Xᵀα with α (rows × outputs): with P = C XXᵀ, f = Pα + b. With more
-features than rows the unknowns are therefore α, and a step costs the same however many features there are.
+features than rows the unknowns are therefore α, and the cost of a step does not depend on the number of features.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -23,18 +24,26 @@ __all__ = ["LOSSES", "Loss", "RidgeFit", "fit_features", "fit_rows", "prefers_ro
 
 _TOLERANCE = 1e-10  # of the gradient, relative to its size far from the solution
 _STALLED = 1e-6  # near the solution a step squares the error, unless only rounding errors are left
-_FEW_ROWS = 100  # so few that row space is quicker even than still fewer features
-_MANY_UNKNOWNS = 1000  # whose Hessian matrix costs more than it saves
+_FEW_ROWS = 100  # for so few rows, row space is faster even with fewer features than rows
+_MANY_UNKNOWNS = 1000  # for more, a Hessian matrix costs more than it saves
 
-# --- Losses ----------------------------------------------------------------------------------------------------------
+# -- losses ------------------------------------------------------------------------------------------------------------
 
 
 class Loss(Protocol):
     """A convex loss of n rows; `F` are decision values of shape (n, n_outputs)."""
 
-    y: np.ndarray  # one column an output
-    weight: np.ndarray  # of shape (n, 1)
-    coupled: bool  # whether outputs compete, as the classes of a softmax do
+    @property
+    def y(self) -> np.ndarray:
+        """The target, one column per output."""
+
+    @property
+    def weight(self) -> np.ndarray:
+        """The weights of the rows, of shape (n, 1)."""
+
+    @property
+    def coupled(self) -> bool:
+        """Whether outputs depend on each other, as the classes of a softmax do."""
 
     def value(self, F: np.ndarray) -> float:
         """Return the sum over the rows."""
@@ -105,14 +114,18 @@ class Softmax:
         return _logistic_regression(C, fit_intercept).fit(X, self.y.argmax(axis=1), self.weight[:, 0])
 
 
-LOSSES = {"squared": Squared, "logistic": Logistic, "softmax": Softmax}
+LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], Loss]] = {
+    "squared": Squared,
+    "logistic": Logistic,
+    "softmax": Softmax,
+}
 
 
 def _logistic_regression(C: float, fit_intercept: bool) -> LogisticRegression:
     return LogisticRegression(C=C, fit_intercept=fit_intercept, tol=1e-6, max_iter=10_000)
 
 
-# --- Models ----------------------------------------------------------------------------------------------------------
+# -- models ------------------------------------------------------------------------------------------------------------
 
 
 class RidgeFit(NamedTuple):
@@ -124,14 +137,14 @@ class RidgeFit(NamedTuple):
 
 
 def prefers_rows(n_rows: int, n_features: int) -> bool:
-    """Tell whether a model is quicker to fit in row space."""
+    """Whether a model is faster to fit in row space."""
     return n_rows <= max(n_features, _FEW_ROWS)
 
 
 def fit_rows(
     columns: Any, gram: np.ndarray, loss: Loss, C: float, *, fit_intercept: bool = True, start: RidgeFit | None = None
 ) -> RidgeFit:
-    """Fit in row space, from the solution of a similar problem on.
+    """Fit in row space, starting from the solution of a similar problem.
 
     Parameters
     ----------
@@ -153,8 +166,9 @@ def fit_rows(
     fit : RidgeFit
         With `dual`.
     """
-    warm = start is not None and start.dual is not None
-    dual, intercept = (start.dual, start.intercept) if warm else (np.zeros(loss.y.shape), np.zeros(loss.y.shape[1]))
+    dual, intercept = np.zeros(loss.y.shape), np.zeros(loss.y.shape[1])
+    if start is not None and start.dual is not None:
+        dual, intercept = start.dual, start.intercept
     dual, intercept = _newton(_Rows(C * gram, fit_intercept), loss, dual, intercept)
     return RidgeFit(C * (columns @ dual), intercept, dual)
 
@@ -162,7 +176,7 @@ def fit_rows(
 def fit_features(
     columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True, start: RidgeFit | None = None
 ) -> RidgeFit:
-    """Fit in feature space, from weights of the same features on.
+    """Fit in feature space, starting from weights of the same features.
 
     Parameters
     ----------
@@ -186,8 +200,9 @@ def fit_features(
     if n_features * n_outputs > _MANY_UNKNOWNS:
         model = loss.by_scikit_learn(columns.T, C, fit_intercept=fit_intercept)
         return RidgeFit(np.atleast_2d(model.coef_).T, np.broadcast_to(model.intercept_, (n_outputs,)))
-    weights, intercept = (start.weights, start.intercept) if start else (np.zeros((n_features, n_outputs)), 0.0)
-    intercept = np.broadcast_to(intercept, (n_outputs,))
+    weights, intercept = np.zeros((n_features, n_outputs)), np.zeros(n_outputs)
+    if start is not None:
+        weights, intercept = start.weights, np.broadcast_to(start.intercept, (n_outputs,))
     return RidgeFit(*_newton(_Features(columns.T, C, fit_intercept), loss, weights, intercept))
 
 
@@ -198,7 +213,7 @@ def scaled(columns: Any, scale: np.ndarray) -> Any:
     return sparse.diags_array(scale) @ columns if sparse.issparse(columns) else columns * scale[:, None]
 
 
-# --- Newton's method --------------------------------------------------------------------------------------------------
+# -- Newton's method ---------------------------------------------------------------------------------------------------
 
 
 class _Point(NamedTuple):
@@ -210,7 +225,7 @@ class _Point(NamedTuple):
 
     @property
     def decision(self) -> np.ndarray:
-        return self.smooth + self.intercept
+        return np.asarray(self.smooth + self.intercept)
 
     def towards(self, aim: _Point, t: float) -> _Point:
         return _Point(*(here + t * (there - here) for here, there in zip(self, aim, strict=True)))
@@ -226,7 +241,7 @@ class _Space(Protocol):
         """Return WᵀW'/C, the inner product of the penalty."""
 
     def error(self, at: _Point, gradient: np.ndarray) -> float:
-        """Tell how far the derivative by the unknowns is from 0."""
+        """Return how far the derivative by the unknowns is from 0."""
 
     def aim(self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the quadratic approximation; return the unknowns and the intercepts there."""
@@ -235,7 +250,7 @@ class _Space(Protocol):
 def _newton(
     space: _Space, loss: Loss, unknowns: np.ndarray, intercept: np.ndarray, max_iter: int = 100
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Minimise the penalised loss from a starting point on."""
+    """Minimise the penalised loss from a starting point."""
     scale = max(loss.weight.max(), np.abs(loss.weight * loss.y).max())
     at = _Point(unknowns, intercept, space.smooth(unknowns))
     gradient, diagonal = loss.derivatives(at.decision)
@@ -257,7 +272,7 @@ def _newton(
 
 
 def _line_search(space: _Space, at: _Point, aim: _Point, gradient: np.ndarray, loss: Loss) -> _Point:
-    """Go towards the aim, half as far each time until that gains a share of what the slope promises."""
+    """Step towards the target, halved until the objective decreases by a share of what the slope predicts."""
     value = loss.value(at.decision) + space.inner(at, at) / 2
     slope = np.vdot(gradient, aim.decision - at.decision) + space.inner(at, aim) - space.inner(at, at)
     for t in 0.5 ** np.arange(30):
@@ -277,7 +292,7 @@ class _Features:
     fit_intercept: bool
 
     def smooth(self, unknowns: np.ndarray) -> np.ndarray:
-        return self.X @ unknowns
+        return np.asarray(self.X @ unknowns)
 
     def inner(self, one: _Point, other: _Point) -> float:
         return float(np.vdot(one.unknowns, other.unknowns) / self.C)
@@ -293,7 +308,7 @@ class _Features:
         hessian = np.zeros((n_outputs, size, n_outputs, size))
         for c in range(n_outputs):
             for other in range(c, n_outputs if loss.coupled else c + 1):
-                product = diagonal[:, c] * diagonal[:, other] / loss.weight[:, 0] if loss.coupled else 0.0
+                product = diagonal[:, c] * diagonal[:, other] / loss.weight[:, 0] if loss.coupled else np.zeros(1)
                 block = self._block(diagonal[:, c] - product) if c == other else -self._block(product)
                 hessian[c, :, other] = hessian[other, :, c] = block[:size, :size]
             hessian[c, range(n_features), c, range(n_features)] += 1 / self.C
@@ -305,7 +320,7 @@ class _Features:
         return at.unknowns + step[:n_features], intercept
 
     def _block(self, curvature: np.ndarray) -> np.ndarray:
-        """XᵀVX of the features and of ones, with V ≥ 0; the same array twice makes it half the work."""
+        """XᵀVX of the features and of ones, with V ≥ 0; passing the same array twice halves the work."""
         root = np.sqrt(curvature)
         half = scaled(self.X, root)
         product = half.T @ half
@@ -322,7 +337,7 @@ class _Rows:
     fit_intercept: bool
 
     def smooth(self, unknowns: np.ndarray) -> np.ndarray:
-        return self.P @ unknowns
+        return np.asarray(self.P @ unknowns)
 
     def inner(self, one: _Point, other: _Point) -> float:
         return float(np.vdot(one.unknowns, other.smooth))
@@ -365,4 +380,4 @@ class _Curvature:
         self.factor = dpotrf(matrix.T, overwrite_a=True)[0]  # Fortran's order, as it is symmetric
 
     def apply(self, V: np.ndarray) -> np.ndarray:
-        return self.root * dpotrs(self.factor, self.root * V)[0]
+        return np.asarray(self.root * dpotrs(self.factor, self.root * V)[0])

@@ -3,36 +3,81 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, NamedTuple, Self
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import check_parameters, is_estimator, is_int, is_number
-from skstab._compat import params_of_rows, take_rows
-from skstab.feature_selection._bounds import ASSUMPTIONS, per_family_errors, stability_selection_bounds
-from skstab.feature_selection._paths import PARAMETERS, path_of, strongest_value
-from skstab.feature_selection._walk import Walk, walk
+from skstab._parallel import open_pool
+from skstab._random import draw_entropy, random_parameters, seeded
+from skstab._routing import from_fit, routed_from_fit
+from skstab._typing import Estimator, RandomState
+from skstab.feature_selection._bounds import per_family_errors, stability_selection_bounds
+from skstab.feature_selection._calibration import (
+    StabilityCalibration,
+    best_cell,
+    calibration_scores,
+    counts_between,
+    warn_at_edge,
+)
+from skstab.feature_selection._clusters import cluster_codes, representatives
+from skstab.feature_selection._decoys import check_for_decoys, select_against_decoys, with_decoys
+from skstab.feature_selection._halves import (
+    Call,
+    Job,
+    Paths,
+    Plan,
+    follow,
+    half_of,
+    importance_path,
+    importances_of,
+    report_convergence,
+    report_failures,
+    weigh,
+)
+from skstab.feature_selection._held_paths import HeldName, held_path
+from skstab.feature_selection._integrated import (
+    Correlation,
+    correlation_of,
+    expected_false_positives,
+    exponent_of,
+    numeric_table,
+    q_values,
+)
+from skstab.feature_selection._paths import path_of, strongest_value
+from skstab.feature_selection._settings import (
+    IMPORTANCE,
+    check_pfer,
+    check_range,
+    check_settings,
+    has_classes,
+    is_penalty,
+    is_sparse_model,
+    name_of_parameter,
+    only_target,
+)
+from skstab.feature_selection._stability_path import stability_along
+from skstab.feature_selection._stored import keys_of_halves, open_halves
+from skstab.feature_selection._walk import walk
 from skstab.model_selection import ComplementaryPairsSplit
-from skstab.model_selection._routing import from_fit, routed_from_fit
-from skstab.model_selection._runs import random_parameters, seeded
-from skstab.model_selection._sample import draw_entropy
+from skstab.runs import CoefPath, registered_readers
 
 __all__ = ["StabilitySelection"]
 
 _EXACT = 1e-10  # frequencies are multiples of one over the number of subsamples
+_CORRELATED = 0.25  # mean of the largest correlations from which expected false positives are doubtful
+_N_PENALTIES, _N_THRESHOLDS = 25, 100
+# Attributes that another fit may not set again.
+_NOT_ALWAYS = ("efp_", "q_values_", "calibration_", "decoy_scores_", "group_labels_", "group_selection_path_")
 
 
 class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
@@ -40,23 +85,32 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     A model is fitted along its regularisation path on many halves of the rows. A feature is selected when, at some
     value of the regularisation, at least a share `threshold` of the halves select it. The expected number of wrongly
-    selected features is then bounded, whatever the sample size.
+    selected features is then bounded, whatever the sample size. Beside such bounds there are other rules that read the
+    same paths: expected false positives (`efp`), false discovery rates (`fdr`), calibration (:meth:`calibrate`).
 
     Parameters
     ----------
     estimator : estimator
         A sparse model with a regularisation parameter (`Lasso`, `ElasticNet`, `LogisticRegression` and `LinearSVC` with
-        an L1 penalty, ...), any selector with a parameter that sets how much it selects, or a
-        :class:`~sklearn.pipeline.Pipeline` that ends in one.
+        an L1 penalty, ...), a model with `feature_importances_` (forests, boosting), any selector with a parameter that
+        sets how much it selects, or a :class:`~sklearn.pipeline.Pipeline` that ends in one.
     param_name : str, default="auto"
         Name of the regularisation parameter, as for `set_params`. "auto" knows those of `Lasso`, `ElasticNet`,
-        `LogisticRegression` and `LinearSVC`, alone or as the last step of a pipeline.
+        `LogisticRegression` and `LinearSVC`, alone or as the last step of a pipeline. For models with
+        `feature_importances_` it is "importance": the model is fitted once for each subsample, and thresholds on its
+        importances take the place of penalties. "importance" can be given for any model whose importances can be read.
+        A model that holds a whole path in its `coef_`, such as `CoxnetSurvivalAnalysis` of scikit-survival, is fitted
+        once for each subsample with all values at once; readers say so of others
+        (:func:`skstab.runs.register_reader`).
     param_values : array-like or "auto", default="auto"
-        The values of that parameter. "auto" takes `n_values` of them on a logarithmic scale, from the strongest
-        regularisation that matters (the least that selects nothing on all rows) to `1 / eps` times weaker. A half of
-        the rows may select something at the first value already.
+        The values of that parameter, used as they are. "auto" takes `n_values` of them on a logarithmic scale, from the
+        strongest regularisation that matters (the least that selects nothing on all rows) to `1 / eps` times weaker,
+        both per row: `C`, which multiplies a sum over rows, is scaled to the size of the subsamples. A half of the rows
+        may select something at the first value already. Thresholds on importances start at the largest importance of
+        any subsample.
     threshold : float or None, default=0.75
-        Share of the subsamples that must select a feature, from 0.5 to 1. None computes it from `q` and `pfer`.
+        Share of the subsamples that must select a feature, from 0.5 to 1, or above 0 for `assumption="r-concave"`. None
+        computes it from `q` and `pfer`.
     n_resamples : int, default=100
         Number of subsamples, where `resampling` is a name; even for complementary pairs.
     resampling : {"complementary_pairs", "subsample"}, splitter or iterable, default="complementary_pairs"
@@ -71,8 +125,31 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         Bound on the expected number of wrongly selected features, of which `q` or, with `threshold=None`, the threshold
         is computed. At most two of `threshold`, `q` and `pfer` may be given.
     assumption : {"none", "unimodal", "r-concave"}, default="unimodal"
-        For the bound, see :func:`stability_selection_bounds`. It serves complementary pairs; for other subsamples only
-        the bound without assumptions is proven, and is used.
+        For the bound, see :func:`stability_selection_bounds`. It applies to complementary pairs; for other subsamples
+        only the bound without assumptions is proven, and is used.
+    groups : array-like of shape (n_features,), default=None
+        Labels of clusters of features, such as those of strongly correlated ones. A cluster counts once in a subsample
+        that selects any of its members; `q`, `pfer` and `efp` are then numbers of clusters. Of each selected cluster
+        the member that was selected most often along the path is kept, the first of equal ones. (`groups` of `fit` are
+        groups of rows.)
+    decoys : {"permuted", "knockoffs"}, default=None
+        Select against copies of the features that cannot matter, at the level `fdr`. Permuted copies are fair only to
+        features that are independent of the others; second-order Gaussian knockoffs (equicorrelated, with a shrunken
+        covariance) to features that are about Gaussian, so columns with two values are refused. The paths are followed
+        once more for each draw, with twice as many columns.
+    n_decoy_draws : int, default=10
+        Number of times that decoys are drawn. Several draws are merged by e-values.
+    fdr : float, default=None
+        Target level of the share of wrong features among the selected ones: by `q_values_` or, where `decoys` is set,
+        by decoys.
+    efp : float, default=None
+        Target for the expected number of wrongly selected features, by `efp_`. At most one of `efp`, `fdr` and a bound
+        (`q`, `pfer`) may be given.
+    checkpoint : str or path-like, default=None
+        A file in which every finished subsample is stored as it arrives, so that repeating the call follows only the
+        missing ones; it is made where there is none. Subsamples are found again by the data, the estimator, the
+        parameters, the rows and the seed: give an int `random_state`. Functions and classes count by their names, not
+        by their code. Failed subsamples are not stored. Several fits and processes may share a file on a local disk.
     n_jobs : int, default=None
         Number of subsamples at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -82,8 +159,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         Below 1, every subsample multiplies each feature by a random number between `weakness` and 1, which makes its
         penalty up to `1 / weakness` times larger: the randomised lasso, which separates correlated features. A scaler
         in a pipeline would undo this.
-    n_values : int, default=25
-        Number of values for `param_values="auto"`.
+    n_values : int, default=None
+        Number of values for `param_values="auto"`; None takes 25 penalties, or 100 thresholds on importances.
     eps : float, default=0.01
         Ratio between the weakest and the strongest penalty for `param_values="auto"`.
     verbose : int, default=0
@@ -97,14 +174,35 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         The largest of these of each feature.
     scores_ : ndarray of shape (n_features,)
         The same, by the name that scikit-learn's selectors have for it.
+    selection_auc_ : ndarray of shape (n_features,)
+        The mean of each feature's selection probability over the values.
+    stability_path_ : DataFrame
+        Stability of the selection itself at each value, one row for each: `value`, `stability` (Nogueira's measure over
+        the subsamples), and `low` and `high`, the ends of its 95% jackknife interval; `replication`, `replication_low`
+        and `replication_high`, the same within complementary pairs, which is about other data sets of half the size.
+        NaN where nothing, or everything, is selected; replication also for other subsamples.
+    efp_ : ndarray of shape (n_features,)
+        Bound on the expected number of wrong features in the set of all features that score at least as much, by the
+        integrated path. Only after whole paths (without `q` and `pfer`) of complementary pairs.
+    q_values_ : ndarray of shape (n_features,)
+        Smallest estimated share of wrong features among sets that include the feature, under the same condition.
+    calibration_ : StabilityCalibration
+        After :meth:`calibrate`: what was compared, and what was chosen.
+    decoy_scores_ : ndarray of shape (n_decoy_draws, 2, n_features)
+        With `decoys`: mean selection probabilities over the values, of the features and of their decoys.
+    group_labels_ : ndarray of shape (n_groups,)
+        With `groups`: the labels, in the order of their first features.
+    group_selection_path_ : ndarray of shape (n_groups, n_values)
+        With `groups`: share of the subsamples that selected any member of each cluster at each value.
     threshold_ : float
-        The threshold in use.
+        The threshold in use, NaN where the selection is by `efp` or `fdr`.
     q_ : int or float
         The number of features at which a path ends. Without `q` and `pfer`, the mean number of features that a
         subsample selected anywhere on its path.
     pfer_ : float
         Bound on the expected number of wrongly selected features, infinite where none is known. Without `q` and `pfer`
-        it is an estimate, since it takes the mean for the expected number of features.
+        it is an estimate, since it uses the mean in place of the expected number of features. With `efp` it is that
+        target.
     param_name_ : str
         The name of the regularisation parameter.
     param_values_ : ndarray of shape (n_values,)
@@ -118,17 +216,24 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     See Also
     --------
-    stability_selection_bounds : The bound, and which settings keep to one.
-    skstab.model_selection.StabilityCV : How stable a selector is as it is.
+    stability_selection_bounds : The bound, and settings that satisfy one.
+    skstab.model_selection.StabilityCV : Measures the stability of any selector.
 
     Notes
     -----
     The lasso, the elastic net, and logistic regression (two classes) and linear support vector machines with an L1
     penalty are solved along the whole path at once, with the solutions that fits of the estimator have. Other
-    estimators are fitted once for each value; the steps of a pipeline before its last one only once a subsample.
+    estimators are fitted once for each value; the steps of a pipeline before its last one only once per subsample.
 
     Where `q` is set, a path must start at its sparse end. It is known for the models whose parameter is; for others it
     is the end of the values that selects less on all rows, for which two more fits are made.
+
+    Expected false positives integrate (2π − 1)^m over the part of the path where a feature's selection probability π
+    exceeds one half, with a density of λ^−δ: m = 2 for sparse models, with δ = 1 where features hardly correlate (mean
+    absolute correlation up to 0.05), 0 from 0.25 on, and linear between; m = 3 and δ = 1.25 for importances; m = 2 and
+    equal weights for the values of any other parameter. The bound for m > 1 rests on a condition that cannot be
+    checked: that wrong features are selected by m pairs of halves at once no more often than if the pairs were
+    independent. Wrong features that correlate with true ones break it; a warning is given where features correlate.
 
     References
     ----------
@@ -138,12 +243,26 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     R. D. Shah and R. J. Samworth, "Variable selection with error control: another look at stability selection",
     Journal of the Royal Statistical Society B 75 (2013), 55-80.
 
+    O. Melikechi and J. W. Miller, "Integrated path stability selection", Journal of the American Statistical
+    Association (2025).
+
+    B. Bodinier et al., "Automated calibration for stability selection in penalised regression and graphical models",
+    Journal of the Royal Statistical Society C 72 (2023), 1375-1393.
+
+    J. Hédou et al., "Discovery of sparse, reliable omic biomarkers with Stabl", Nature Biotechnology 42 (2024),
+    1581-1593.
+
+    Z. Ren and R. F. Barber, "Derandomised knockoffs: leveraging e-values for false discovery rate control", Journal of
+    the Royal Statistical Society B 86 (2024), 122-154.
+
+    G. Faletto and J. Bien, "Cluster stability selection", arXiv 2201.00494 (2022).
+
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import Lasso
     >>> from skstab.feature_selection import StabilitySelection
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(1)
     >>> X = rng.standard_normal((100, 200))
     >>> y = X[:, :4] @ [2, 2, 1, 1] + rng.standard_normal(100)
     >>> selection = StabilitySelection(Lasso(), pfer=1, random_state=0).fit(X, y)
@@ -153,24 +272,38 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     (13, 0.86)
     >>> selection.retarget(threshold=0.9).pfer_
     0.364...
+
+    Without choosing a threshold, by expected false positives:
+
+    >>> selection = StabilitySelection(Lasso(), efp=1, random_state=0).fit(X, y)
+    >>> selection.get_support(indices=True)
+    array([ 0,  1,  2,  3, 65])
+    >>> selection.efp_[[0, 1, 2, 3, 65]].round(2)
+    array([...])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one for each setting, all but the first by name
         self,
-        estimator: Any,
+        estimator: Estimator,
         *,
         param_name: str = "auto",
-        param_values: Any = "auto",
+        param_values: ArrayLike = "auto",
         threshold: float | None = 0.75,
         n_resamples: int = 100,
         resampling: Any = "complementary_pairs",
         q: int | None = None,
         pfer: float | None = None,
         assumption: str = "unimodal",
+        groups: ArrayLike | None = None,
+        decoys: str | None = None,
+        n_decoy_draws: int = 10,
+        fdr: float | None = None,
+        efp: float | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         weakness: float = 1.0,
-        n_values: int = 25,
+        n_values: int | None = None,
         eps: float = 0.01,
         verbose: int = 0,
     ) -> None:
@@ -183,6 +316,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.q = q
         self.pfer = pfer
         self.assumption = assumption
+        self.groups = groups
+        self.decoys = decoys
+        self.n_decoy_draws = n_decoy_draws
+        self.fdr = fdr
+        self.efp = efp
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.weakness = weakness
@@ -208,40 +347,31 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self : object
             The fitted object.
         """
-        _check(self)
+        check_settings(self)
+        for name in _NOT_ALWAYS:
+            self.__dict__.pop(name, None)
         if y is None and get_tags(self).target_tags.required:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
         validate_data(self, X, skip_check_array=True)
-        routed = routed_from_fit(self, params)
-        entropy = draw_entropy(self.random_state)
-        # Seeded first, so that the search for values and their order is reproducible too.
-        open_seeds = random_parameters(self.estimator, everywhere=False)
-        estimator = seeded(self.estimator, open_seeds, np.random.SeedSequence(entropy, spawn_key=(1,)))
-        self.param_name_ = name_of_parameter(estimator) if self.param_name == "auto" else self.param_name
-        self.param_values_ = self._values(estimator, X, y, routed.estimator.fit)
-        splits = self._splits(X, y, routed.splitter.split, entropy)
-        self._n_pairs, self._assumption = len(splits) // 2, self._proven_assumption()
-        q = self._check_settings()
-        order = self._order(estimator, X, y, routed.estimator.fit, stops=q is not None)
-        plan = Plan(
-            self.estimator,
-            open_seeds,
-            self.param_name_,
-            self.param_values_[order],
-            routed.estimator.fit,
-            q,
-            self.weakness,
-        )
-        # Each subsample has a seed of its own, drawn here, so that it does not matter which worker follows its path.
-        outcomes = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(follow)(plan, X, y, train, np.random.SeedSequence(entropy, spawn_key=(0, number)))
-            for number, (train, _) in enumerate(splits)
-        )
-        self._keep(_report(outcomes), order, q)
+        job = self._job(X, y, routed_from_fit(self, params), draw_entropy(self.random_state))
+        X_numbers = None if self.decoys is None else check_for_decoys(X, self.decoys)
+        paths = self._follow(job, X, key=(0,))
+        self._keep(paths, job.plan.q)
+        self._integrate(paths, X, whole=job.plan.q is None)
+        if self.decoys is not None:
+            self.decoy_scores_ = self._hold_against_decoys(job, X_numbers)
+        self._select(job.plan.q)
         return self
 
-    def retarget(self, *, threshold: float | None = None, pfer: float | None = None) -> Self:
+    def retarget(
+        self,
+        *,
+        threshold: float | None = None,
+        pfer: float | None = None,
+        efp: float | None = None,
+        fdr: float | None = None,
+    ) -> Self:
         """Change the selection without fitting again.
 
         Parameters
@@ -250,6 +380,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             A new threshold; `pfer_` becomes its bound.
         pfer : float, default=None
             A new bound; `threshold_` becomes the smallest threshold that keeps to it.
+        efp : float, default=None
+            Expected number of wrongly selected features: selects those with an `efp_` of at most this.
+        fdr : float, default=None
+            Level of false discoveries: selects those with a `q_values_` of at most this or, where there are decoys,
+            those that exceed the decoys at this level.
 
         Returns
         -------
@@ -257,17 +392,64 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             The same object, with another selection.
         """
         check_is_fitted(self)
-        if (threshold is None) == (pfer is None):
-            raise ValueError("give either threshold or pfer to retarget, the other one follows from it")
+        name, value = only_target(threshold=threshold, pfer=pfer, efp=efp, fdr=fdr)
+        if name in ("efp", "fdr"):
+            self._select_by_scores(name, value)
+            return self
         bounds = stability_selection_bounds(
-            self.n_features_in_,
+            self._n_units,
             q=self.q_,
             threshold=threshold,
             pfer=pfer,
             n_pairs=self._n_pairs,
             assumption=self._assumption,
         )
-        self.threshold_, self.pfer_ = bounds.threshold, bounds.pfer
+        self._select_by_threshold(bounds.threshold, bounds.pfer)
+        return self
+
+    def calibrate(self, *, pfer: float | None = None, thresholds: tuple[float, float] = (0.6, 0.9)) -> Self:
+        """Choose the penalty and the threshold at which the selection is least like chance, without fitting again.
+
+        All thresholds of a range are compared at every value of the path. The features selected are then those that
+        reach the threshold at this one value.
+
+        Parameters
+        ----------
+        pfer : float, default=None
+            The largest bound on the expected number of wrongly selected features that a choice may have; None compares
+            all choices.
+        thresholds : tuple of (float, float), default=(0.6, 0.9)
+            The smallest threshold, above one half, and the largest.
+
+        Returns
+        -------
+        self : object
+            The same object, with another selection and `calibration_`.
+        """
+        check_is_fitted(self)
+        check_pfer(pfer)
+        check_range(thresholds)
+        reached, sizes = counts_between(self.n_subsamples_, *thresholds), self._unit_path.sum(axis=0)
+        scores, shares = calibration_scores(self._unit_path, self.n_subsamples_, reached), reached / self.n_subsamples_
+        errors = self._errors_of(sizes, shares)
+        allowed = errors <= (np.inf if pfer is None else pfer)
+        if not allowed.any():
+            least = errors.min()
+            raise ValueError(f"no value and threshold has a bound of at most pfer={pfer!r}: the least is {least:.3g}")
+        row, column = best_cell(scores, allowed)
+        self.calibration_ = StabilityCalibration(
+            param_value=self.param_values_[row],
+            threshold=float(shares[column]),
+            score=float(scores[row, column]),
+            scores=scores,
+            errors=errors,
+            param_values=self.param_values_,
+            thresholds=shares,
+            sizes=sizes,
+        )
+        warn_at_edge(row, column, scores.shape, at_one=shares[-1] == 1)
+        self.threshold_, self.pfer_ = self.calibration_.threshold, float(errors[row, column])
+        self._choose(self._unit_path[:, row] >= self.threshold_ - _EXACT)
         return self
 
     @property
@@ -277,24 +459,67 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)
-        return self.selection_probabilities_ >= self.threshold_ - _EXACT
+        return self._support
 
-    # -- before the paths --------------------------------------------------------------------------------------------
+    # -- before the paths ----------------------------------------------------------------------------------------------
 
-    def _values(self, estimator: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
+    def _job(self, X: Any, y: Any, routed: Any, entropy: Any) -> Job:
+        """Find out what is followed on which subsamples, and whether the settings are possible."""
+        fit_params = routed.estimator.fit
+        # Seeded first, so that the search for values and their order is reproducible too.
+        open_seeds = random_parameters(self.estimator, everywhere=False)
+        estimator = seeded(self.estimator, open_seeds, np.random.SeedSequence(entropy, spawn_key=(1,)))
+        held = held_path(estimator, self.param_name, X, y, fit_params)
+        automatic = self.param_name == "auto" and held is None
+        self.param_name_ = name_of_parameter(estimator) if automatic else getattr(held, "param_name", self.param_name)
+        values = self._values(estimator, X, y, fit_params, held)
+        splits = self._splits(X, y, routed.splitter.split, entropy)
+        values = self._per_row(values, X.shape[0], splits)
+        self._labels, self._codes = cluster_codes(self.groups, self.n_features_in_)
+        self._n_pairs, self._assumption = len(splits) // 2, self._proven_assumption()
+        q = self._check_bounds()
+        order = self._order(estimator, X, y, fit_params, values, stops=q is not None)
+        strongest_first = None if order is None else values[order]
+        plan = Plan(
+            self.estimator,
+            open_seeds,
+            self.param_name_,
+            strongest_first,
+            fit_params,
+            q,
+            self.weakness,
+            self._codes,
+            registered_readers(),
+        )
+        return Job(plan, values, order, y, splits, entropy)
+
+    def _values(self, estimator: Any, X: Any, y: Any, fit_params: dict[str, Any], held: CoefPath | None) -> Any:
+        """The values of the parameter; None for thresholds on importances that are not known yet."""
+        # Errors in the data or the estimator are raised here, not in some of the subsamples.
+        if self.param_name_ == IMPORTANCE:
+            importances_of(estimator.fit(X, y, **fit_params), X, y)
+            return None if isinstance(self.param_values, str) else np.asarray(self.param_values, dtype=np.float64)
         if not isinstance(self.param_values, str):
             values = np.asarray(self.param_values)
-            # What is wrong with the data or the estimator shows at once, not in some of the subsamples.
             walk(path_of(estimator, self.param_name_, values[:1], X, y, fit_params), None)
             return values
+        if held is not None:
+            return np.asarray(held.values, dtype=np.float64)
         strongest = strongest_value(estimator, X, y, fit_params)
         if strongest is None or self.param_name_ != name_of_parameter(estimator):
             raise ValueError(
                 f"param_values='auto' does not know the values of {self.param_name_!r} of "
                 f"{type(estimator).__name__} with these settings: give them"
             )
-        weakest = self.eps if _is_penalty(self.param_name_) else 1 / self.eps
-        return strongest * np.geomspace(1, weakest, self.n_values)
+        weakest = self.eps if is_penalty(self.param_name_) else 1 / self.eps
+        return strongest * np.geomspace(1, weakest, self.n_values or _N_PENALTIES)
+
+    def _per_row(self, values: Any, n_rows: int, splits: list[Any]) -> Any:
+        """C multiplies a sum over rows: for the same penalty per row it must grow as the rows become fewer."""
+        automatic = isinstance(self.param_values, str) and self.param_name_ != IMPORTANCE
+        if not automatic or is_penalty(self.param_name_):
+            return values
+        return values * n_rows / np.mean([len(train) for train, _ in splits])
 
     def _splits(self, X: Any, y: Any, split_params: dict[str, Any], entropy: Any) -> list[Any]:
         if not isinstance(self.resampling, str):
@@ -311,20 +536,29 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _pairs(self, y: Any = None, entropy: Any = 0, *, grouped: bool = False, n_splits: int = 2) -> Any:
         seed = int(np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(1)[0])
-        stratify = is_classifier(self.estimator) and not grouped and _has_classes(y)
+        stratify = is_classifier(self.estimator) and not grouped and has_classes(y)
         return ComplementaryPairsSplit(n_splits, stratify=stratify, random_state=seed)
+
+    @property
+    def _has_pairs(self) -> bool:
+        named = isinstance(self.resampling, str) and self.resampling == "complementary_pairs"
+        return named or isinstance(self.resampling, ComplementaryPairsSplit)
 
     def _proven_assumption(self) -> str:
         """The bounds that assume a shape are proven for complementary pairs only."""
-        named = isinstance(self.resampling, str) and self.resampling == "complementary_pairs"
-        return self.assumption if named or isinstance(self.resampling, ComplementaryPairsSplit) else "none"
+        return self.assumption if self._has_pairs else "none"
 
-    def _check_settings(self) -> int | None:
+    @property
+    def _n_units(self) -> int:
+        """Number of features, or of their clusters where these count once."""
+        return len(self._labels)
+
+    def _check_bounds(self) -> int | None:
         """Find out before the paths whether the settings are possible, and where the paths end."""
         if self.q is None and self.pfer is None:
             return None
         bounds = stability_selection_bounds(
-            self.n_features_in_,
+            self._n_units,
             q=self.q,
             threshold=self.threshold,
             pfer=self.pfer,
@@ -333,50 +567,170 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         )
         return int(bounds.q)
 
-    def _order(self, estimator: Any, X: Any, y: Any, fit_params: dict[str, Any], *, stops: bool) -> Any:
-        """Places of the values from the strongest regularisation to the weakest."""
-        values = self.param_values_
+    def _order(self, estimator: Any, X: Any, y: Any, fit_params: dict[str, Any], values: Any, *, stops: bool) -> Any:
+        """Places of the values from the strongest regularisation to the weakest; None where they are not known yet."""
+        if values is None:
+            return None
         order = np.argsort(values, kind="stable") if values.dtype.kind in "iuf" else np.arange(len(values))
-        last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
-        if type(last) in PARAMETERS and self.param_name_ == name_of_parameter(estimator):
-            return order[::-1] if _is_penalty(self.param_name_) else order
+        if self.param_name_ == IMPORTANCE:
+            return order[::-1]
+        if isinstance(self.param_name_, HeldName):
+            return order[::-1]
+        if is_sparse_model(estimator) and self.param_name_ == name_of_parameter(estimator):
+            return order[::-1] if is_penalty(self.param_name_) else order
         if not stops or len(order) == 1:
             return order
         ends = values[order[[0, -1]]]
         low, high = (len(step.selected) for step in path_of(estimator, self.param_name_, ends, X, y, fit_params))
         return order[::-1] if high < low else order
 
-    # -- after the paths ---------------------------------------------------------------------------------------------
+    # -- the paths -----------------------------------------------------------------------------------------------------
 
-    def _keep(self, walks: list[Walk], order: Any, q: int | None) -> None:
-        self.n_subsamples_ = len(walks)
-        counts = np.zeros((len(order), self.n_features_in_), dtype=np.intp)
-        for one in walks:
-            for place, value in enumerate(order):
-                counts[value, one.supports[min(place, len(one.supports) - 1)]] += 1
-        self.selection_path_ = counts.T / len(walks)
+    def _follow(self, job: Job, X: Any, *, key: tuple[int, ...]) -> Paths:
+        """Follow the path of each subsample."""
+        outcomes = self._outcomes(job.calls(X, key), weigh if job.plan.param_name == IMPORTANCE else follow)
+        numbers = report_failures(outcomes)
+        done, values, order = [outcomes[number] for number in numbers], job.values, job.order
+        if job.plan.param_name == IMPORTANCE:
+            values = self._thresholds(done) if values is None else values
+            order = np.argsort(-values, kind="stable")
+            done = [half_of(importance_path(importances, values[order]), job.plan) for importances in done]
+        report_convergence(done)
+        return Paths(done, numbers, values, order)
+
+    def _outcomes(self, calls: dict[int, Call], work: Callable[..., Any]) -> list[Any]:
+        """What came of each subsample: read where it is stored, made where not; in their order."""
+        keys = {} if self.checkpoint is None else keys_of_halves(calls)
+        with open_halves(self.checkpoint, keys) as stored, open_pool(self.n_jobs, self.verbose) as pool:
+            made = stored.read(calls)
+            missing = {number: call for number, call in calls.items() if number not in made}
+            # One that kills its worker whenever it is followed is a failed subsample.
+            made.update(stored.keeping(pool.as_finished(work, missing, lost=lambda error: error)))
+        return [made[number] for number in calls]
+
+    def _thresholds(self, importances: list[Any]) -> Any:
+        largest = float(np.max(importances))
+        return (largest if largest > 0 else 1.0) * np.geomspace(1, self.eps, self.n_values or _N_THRESHOLDS)
+
+    def _hold_against_decoys(self, job: Job, X: Any) -> Any:
+        """Mean selection probability along the path of each feature and of its decoy, one by one of the draws."""
+        d, plan = self.n_features_in_, job.plan._replace(q=None, codes=np.arange(2 * self.n_features_in_))
+        scores = []
+        for draw in range(self.n_decoy_draws):
+            rng = np.random.default_rng(np.random.SeedSequence(job.entropy, spawn_key=(3, draw)))
+            paths = self._follow(job._replace(plan=plan), with_decoys(X, str(self.decoys), rng), key=(4, draw))
+            scores.append(paths.shares(2 * d).mean(axis=1).reshape(2, d))
+        return np.stack(scores)
+
+    # -- after the paths -----------------------------------------------------------------------------------------------
+
+    def _keep(self, paths: Paths, q: int | None) -> None:
+        self.n_subsamples_, self.param_values_ = len(paths.halves), paths.values
+        self.selection_path_ = self._unit_path = paths.shares(self.n_features_in_)
+        if self.groups is not None:
+            self._unit_path = self.group_selection_path_ = paths.shares(self._n_units, clusters=True)
+            self.group_labels_ = self._labels
         self.selection_probabilities_ = self.selection_path_.max(axis=1)
-        if q is None:
-            self.q_ = float(np.mean([len(one.seen) for one in walks]))
-            self.threshold_ = float(self.threshold)
-            self.pfer_ = self._estimated_errors()
-        else:
-            self.q_ = q
-            self.retarget(threshold=self.threshold, pfer=self.pfer if self.threshold is None else None)
+        self.selection_auc_ = self.selection_path_.mean(axis=1)
+        self.q_ = float(np.mean([len(half.walk.seen) for half in paths.halves])) if q is None else q
+        pairs = paths.of_whole_pairs().clusters() if self._has_pairs else []
+        self.stability_path_ = stability_along(paths.clusters(), pairs, self._n_units, paths.order, paths.values)
 
-    def _estimated_errors(self) -> float:
-        return per_family_errors(
-            self.n_features_in_,
-            q=self.q_,
-            threshold=self.threshold_,
-            n_pairs=max(self._n_pairs, 2),
-            assumption=self._assumption,
+    def _integrate(self, paths: Paths, X: Any, *, whole: bool) -> None:
+        """Expected false positives, where whole paths of complementary pairs are known."""
+        pairs = paths.of_whole_pairs()
+        if not whole or not self._has_pairs or not pairs.halves:
+            return
+        table = numeric_table(X)
+        self._correlation = Correlation(0.0, 0.0) if table is None else correlation_of(table, self._codes)
+        path = pairs.shares(self._n_units, clusters=True)
+        penalties, order, m, delta = self._measure(path, paths)
+        self._unit_efp = expected_false_positives(
+            path[:, order], penalties, n_pairs=len(pairs.halves) // 2, m=m, delta=delta
+        )
+        self._unit_q_values = q_values(self._unit_efp)
+        self.efp_, self.q_values_ = self._unit_efp[self._codes], self._unit_q_values[self._codes]
+
+    def _measure(self, path: Any, paths: Paths) -> tuple[Any, Any, int, float]:
+        """Penalties from the sparse end on, their places, and the exponents m and δ."""
+        values = paths.values
+        is_model = is_sparse_model(self.estimator) and self.param_name_ == name_of_parameter(self.estimator)
+        if self.param_name_ == IMPORTANCE and values.min() > 0:
+            return values[paths.order], paths.order, 3, 1.25
+        if is_model and values.min() > 0:
+            penalties = values if is_penalty(self.param_name_) else 1 / values
+            return penalties[paths.order], paths.order, 2, exponent_of(self._correlation.mean)
+        # Of any other parameter every value counts the same.
+        order = np.argsort(path.sum(axis=0), kind="stable")
+        return np.exp(-np.arange(len(order), dtype=np.float64)), order, 2, 1.0
+
+    # -- the selection -------------------------------------------------------------------------------------------------
+
+    def _select(self, q: int | None) -> None:
+        if self.efp is not None or self.fdr is not None:
+            self.retarget(efp=self.efp, fdr=self.fdr)
+        elif q is not None:
+            self.retarget(threshold=self.threshold, pfer=self.pfer if self.threshold is None else None)
+        else:
+            threshold: Any = self.threshold  # which is given where q is not
+            errors = self._errors_of(np.array([self.q_]), np.array([threshold]))
+            self._select_by_threshold(float(threshold), float(errors[0, 0]))
+            warnings.warn(
+                "the expected number of wrong features is not controlled: set efp, fdr, pfer or q",
+                stacklevel=3,
+            )
+
+    def _select_by_threshold(self, threshold: float, pfer: float) -> None:
+        self.threshold_, self.pfer_ = threshold, pfer
+        self._choose(self._unit_path.max(axis=1) >= threshold - _EXACT)
+
+    def _select_by_scores(self, name: str, value: float) -> None:
+        """Select by expected false positives, q-values or decoys."""
+        if name == "fdr" and self.decoys is not None:
+            mask = select_against_decoys(self.decoy_scores_, value)
+        elif not hasattr(self, "efp_"):
+            raise ValueError(f"{name} needs whole paths of complementary pairs: fit without q and pfer")
+        else:
+            self._warn_of_correlation()
+            mask = (self._unit_efp if name == "efp" else self._unit_q_values) <= value
+        self.threshold_, self.pfer_ = np.nan, value if name == "efp" else np.inf
+        self._choose(mask)
+
+    def _warn_of_correlation(self) -> None:
+        if self._correlation.nearest > _CORRELATED:
+            warnings.warn(
+                "features correlate with others: efp_ and q_values_ assume that wrong features are selected by several "
+                "pairs of halves no more often than if the pairs were independent, and may be too small here; cluster "
+                "the features (groups) or use a bound (pfer)",
+                stacklevel=4,
+            )
+
+    def _choose(self, units: Any) -> None:
+        """Keep a selection of features, or of clusters with one feature each."""
+        self._support = units if self.groups is None else representatives(units, self._codes, self.selection_auc_)
+
+    def _errors_of(self, sizes: Any, thresholds: Any) -> Any:
+        """Bounds on the expected number of errors, one row for each number of features."""
+        return np.array(
+            [
+                [
+                    per_family_errors(
+                        self._n_units,
+                        q=float(q),
+                        threshold=float(threshold),
+                        n_pairs=max(self._n_pairs, 2),
+                        assumption=self._assumption,
+                    )
+                    for threshold in thresholds
+                ]
+                for q in sizes
+            ]
         )
 
-    # -- scikit-learn ------------------------------------------------------------------------------------------------
+    # -- scikit-learn --------------------------------------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Tell where the parameters of `fit` go.
+        """Report where the parameters of `fit` are passed to.
 
         Returns
         -------
@@ -396,134 +750,6 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.target_tags = deepcopy(inner.target_tags)
-        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.sparse = inner.input_tags.sparse and self.decoys != "knockoffs"
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-# -- one subsample ---------------------------------------------------------------------------------------------------
-
-
-class Plan(NamedTuple):
-    """What all subsamples have in common."""
-
-    estimator: Any
-    open_seeds: Sequence[str]
-    param_name: str
-    values: Any  # the strongest regularisation first
-    fit_params: dict[str, Any]
-    q: int | None
-    weakness: float
-
-
-def follow(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Walk | Exception:
-    """Follow the path of one subsample."""
-    try:
-        estimator = seeded(plan.estimator, plan.open_seeds, seed)
-        X_rows = _weakened(take_rows(X, rows), plan.weakness, seed)
-        y_rows = None if y is None else take_rows(y, rows)
-        params = params_of_rows(X, plan.fit_params, rows)
-        return walk(path_of(estimator, plan.param_name, plan.values, X_rows, y_rows, params), plan.q)
-    except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other subsamples go on
-        return error
-
-
-def _weakened(X: Any, weakness: float, seed: Any) -> Any:
-    """Multiply each feature by a random number: the smaller, the more its penalty weighs."""
-    if weakness == 1:
-        return X
-    # A stream of its own: the estimator's seeds come from the parent sequence.
-    rng = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1)))
-    weights = rng.uniform(weakness, 1, X.shape[1])
-    if issparse(X):
-        return X @ diags_array(weights, format="csr")
-    return X * weights if hasattr(X, "iloc") else np.asarray(X) * weights
-
-
-def _report(outcomes: Sequence[Walk | Exception]) -> list[Walk]:
-    """Warn of what went wrong, once each, and return the subsamples that are left; raise where none is."""
-    failed = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-    done = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
-    if not done:
-        raise failed[0]
-    if failed:
-        warnings.warn(
-            f"{len(failed)} of {len(outcomes)} subsamples failed and are left out; the first one with "
-            f"{type(failed[0]).__name__}: {failed[0]}",
-            FitFailedWarning,
-            stacklevel=3,
-        )
-    unconverged = sum(one.n_unconverged for one in done)
-    if unconverged:
-        n_fits = sum(len(one.supports) for one in done)
-        warnings.warn(
-            f"{unconverged} of {n_fits} fits did not converge: raise max_iter or tol of the estimator, or leave out "
-            "the weakest regularisations",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    return done
-
-
-# -- parameters ------------------------------------------------------------------------------------------------------
-
-
-def name_of_parameter(estimator: Any) -> str:
-    """The regularisation parameter of a known model, alone or as the last step of a pipeline."""
-    if isinstance(estimator, Pipeline):
-        return f"{estimator.steps[-1][0]}__{name_of_parameter(estimator[-1])}"
-    if type(estimator) not in PARAMETERS:
-        known = ", ".join(model.__name__ for model in PARAMETERS)
-        raise ValueError(
-            f"param_name='auto' knows {known}, alone or at the end of a pipeline, but not {type(estimator).__name__}: "
-            "give param_name and param_values"
-        )
-    return PARAMETERS[type(estimator)]
-
-
-def _is_penalty(param_name: str) -> bool:
-    return param_name.rpartition("__")[2] == "alpha"
-
-
-def _has_classes(y: Any) -> bool:
-    return y is not None and type_of_target(y) in ("binary", "multiclass")
-
-
-_NAMED = ("complementary_pairs", "subsample")
-
-
-def _check(selector: StabilitySelection) -> None:
-    check_parameters(
-        selector,
-        {
-            "estimator": ("an estimator with fit and get_params", is_estimator),
-            "param_name": ("a string", lambda v: isinstance(v, str)),
-            "param_values": ("'auto' or a sequence with at least one value", _is_auto_or_values),
-            "resampling": (
-                "'complementary_pairs', 'subsample', a splitter or an iterable of splits",
-                lambda v: v in _NAMED if isinstance(v, str) else hasattr(v, "split") or hasattr(v, "__iter__"),
-            ),
-            "n_resamples": ("an int of at least 2, even for complementary pairs", lambda v: is_int(v, 2)),
-            "threshold": ("None or a number from 0.5 to 1", lambda v: v is None or is_number(v, least=0.5, most=1)),
-            "q": ("None or an int of at least 1", lambda v: v is None or is_int(v, 1)),
-            "pfer": ("None or a positive number", lambda v: v is None or is_number(v, above=0)),
-            "assumption": (f"one of {', '.join(map(repr, ASSUMPTIONS))}", lambda v: v in ASSUMPTIONS),
-            "weakness": ("a number above 0 and at most 1", lambda v: is_number(v, above=0, most=1)),
-            "n_values": ("an int of at least 1", lambda v: is_int(v, 1)),
-            "eps": ("a number between 0 and 1", lambda v: is_number(v, above=0, below=1)),
-        },
-    )
-    if selector.n_resamples % 2 and isinstance(selector.resampling, str) and selector.resampling == _NAMED[0]:
-        raise ValueError(f"n_resamples must be even for complementary pairs, got {selector.n_resamples}")
-    _check_two_of_three(selector.threshold, selector.q, selector.pfer)
-
-
-def _check_two_of_three(threshold: Any, q: Any, pfer: Any) -> None:
-    if threshold is None and (q is None or pfer is None):
-        raise ValueError("threshold=None is computed from q and pfer: give both, or a threshold")
-    if threshold is not None and q is not None and pfer is not None:
-        raise ValueError("of threshold, q and pfer two give the third, but all are given: set one of them to None")
-
-
-def _is_auto_or_values(value: Any) -> bool:
-    return value == "auto" if isinstance(value, str) else np.ndim(value) == 1 and len(value) > 0

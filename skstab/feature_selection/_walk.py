@@ -1,4 +1,4 @@
-"""Walking along the path of a sparse model, as far as wanted."""
+"""Following the path of a sparse model until enough features are selected."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Indices: TypeAlias = NDArray[np.intp]
 
 
 class Step(NamedTuple):
-    """What is selected at one value, and how important each of these is, None where that is unknown."""
+    """The features selected at one value, and their importances, None if unknown."""
 
     selected: Indices
     importances: Floats | None
 
 
 class Walk(NamedTuple):
-    """What a subsample selected at each value, all that was selected anywhere, and how many fits did not converge."""
+    """What a subsample selected at each value and at any value, and how many fits did not converge."""
 
     supports: list[Indices]
     seen: Indices
@@ -50,7 +50,7 @@ def walk(path: Iterator[Step], q: int | None) -> Walk:
 
 
 def _watched(path: Iterator[Step]) -> tuple[Step | None, bool]:
-    """Next step of a path and whether its fit converged; other warnings go on to the user."""
+    """Next step of a path and whether its fit converged; other warnings are passed on to the user."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         step = next(path, None)
@@ -61,7 +61,7 @@ def _watched(path: Iterator[Step]) -> tuple[Step | None, bool]:
 
 
 def _first_in(step: Step, seen: Indices, supports: list[Indices], q: int | None) -> tuple[Indices, bool]:
-    """Support at a value, where no more than `q` features may ever be in, and whether there was one too many.
+    """Support at a value, with at most `q` features over the whole path, and whether there was one too many.
 
     Of several features that enter between two values, the most important ones count as the first; where importances are
     unknown, none of them enters.

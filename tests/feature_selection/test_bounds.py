@@ -87,7 +87,7 @@ def test_r_concave_tails_are_those_of_stabs_where_it_searches_to_the_end(mean, r
     assert largest_tail(mean, reached, size, r) == pytest.approx(tail, rel=1e-5)
 
 
-# -- formulas --------------------------------------------------------------------------------------------------------
+# -- formulas ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_bounds_of_a_hand_worked_case():
@@ -155,7 +155,7 @@ def test_the_largest_tail_is_reached_by_a_distribution_found_by_search(mean, rea
     assert best <= largest_tail(mean, reached, size, r) * (1 + 1e-9)
 
 
-# -- properties ------------------------------------------------------------------------------------------------------
+# -- properties --------------------------------------------------------------------------------------------------------
 
 CASES = [
     (assumption, n_features, n_pairs)
@@ -198,7 +198,17 @@ def test_the_result_has_the_bound_that_its_settings_have():
     assert found.pfer == bounds_of(threshold=0.8, q=found.q, assumption="r-concave").pfer < 2
 
 
-# -- impossible settings ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("p", "q", "pfer"), [(50, 2, 0.534), (10, 1, 0.728)])
+def test_r_concave_bounds_hold_below_one_half_as_those_of_stabs(p, q, pfer):
+    of = partial(stability_selection_bounds, p, q=q, n_pairs=100, assumption="r-concave")
+    assert of(threshold=0.3).pfer == pytest.approx(pfer, abs=5e-4)
+    falling = [of(threshold=threshold).pfer for threshold in (0.005, 0.2, 0.4, 0.5, 0.6)]
+    assert (np.diff(falling) <= 0).all()
+    with pytest.raises(ValueError, match=r"threshold must be a number from 1 / \(2 \* n_pairs\) = 0.005 to 1"):
+        of(threshold=0.004)
+
+
+# -- impossible settings -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -219,6 +229,28 @@ def test_the_result_has_the_bound_that_its_settings_have():
 def test_impossible_settings_say_which_way_to_move(settings_, way):
     with pytest.raises(ValueError, match=way):
         bounds_of(**settings_)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"q": 500, "threshold": 0.6},
+        {"q": 100, "pfer": 1, "assumption": "none"},
+        {"q": 200, "pfer": 0.1},
+        {"q": 400, "pfer": 0.1, "assumption": "r-concave"},
+        {"threshold": 0.6, "pfer": 0.001, "assumption": "none"},
+        {"threshold": 0.6, "pfer": 0.001},
+        {"threshold": 0.5, "pfer": 1},
+        {"threshold": 0.6, "pfer": 1e-9},
+    ],
+)
+def test_the_nearest_settings_that_an_error_names_are_possible(wanted):
+    with pytest.raises(ValueError, match="nearest possible: ") as caught:
+        bounds_of(**wanted)
+    named = str(caught.value).partition("nearest possible: ")[2]
+    for setting in named.split(" or "):
+        name, _, value = setting.partition("=")
+        bounds_of(**wanted | {name: int(value) if name == "q" else float(value)})
 
 
 def test_the_largest_q_that_the_r_concave_error_names_is_possible():

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import partial
+from inspect import signature
 from math import log2, sqrt
 
 import numpy as np
@@ -12,12 +13,13 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 from sklearn.feature_selection import SelectKBest
 
-from skstab.feature_selection import information_gain, relieff, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection import information_gain, symmetrical_uncertainty, welch_variance
 from skstab.feature_selection._discretise import interval_labels, value_labels
 from skstab.feature_selection._filters import class_moments, welch_f
+from tests.discovery import filters
 
-FILTERS = [welch_variance, information_gain, symmetrical_uncertainty, relieff]
-BOTH_TARGETS = [welch_variance, relieff]
+FILTERS = list(filters().values())
+BOTH_TARGETS = [score for score in FILTERS if "target" in signature(score).parameters]
 welch = partial(welch_variance, variance_weight=0)
 variance = partial(welch_variance, variance_weight=1)
 
@@ -431,7 +433,7 @@ def test_batches_do_not_change_the_scores(score, monkeypatch):
     np.testing.assert_allclose(score(X, y), whole, rtol=1e-12)
 
 
-# --- Weights of rows ------------------------------------------------------------------------------------------------
+# -- weights of rows ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", ["classes", "numeric"])

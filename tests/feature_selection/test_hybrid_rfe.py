@@ -19,11 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skstab.feature_selection import HybridRFE, information_gain, welch_variance
-from skstab.feature_selection._elimination import Elimination, Step, _Remaining, frequency_scores, merge_rows
+from skstab.feature_selection._elimination import Elimination, Round, _Remaining, frequency_scores, merge_rows
 from skstab.feature_selection._ridge import LOSSES
 from skstab.model_selection import BootstrapSplit, StabilityCV
 
-# --- The algorithm, as the paper writes it ---------------------------------------------------------------------------
+# -- the algorithm, as the paper writes it -----------------------------------------------------------------------------
 
 
 def model_of(loss, C, tol=1e-9):
@@ -141,12 +141,12 @@ def test_stable_features_are_shrunk_less_while_features_are_eliminated():
     assert ranks[1] > ranks[0]
 
 
-# --- The extension --------------------------------------------------------------------------------------------------
+# -- the extension -----------------------------------------------------------------------------------------------------
 
 
 def test_frequency_score_of_a_constant_rank_does_not_depend_on_the_steps():
     def score(sizes, rank):
-        steps = tuple(Step(np.arange(a), np.ones(a), b) for a, b in pairwise(sizes))
+        steps = tuple(Round(np.arange(a), np.ones(a), b) for a, b in pairwise(sizes))
         return frequency_scores(Elimination(np.arange(sizes[-1]), steps), sizes[0])[rank - 1]
 
     for rank in range(1, 6):
@@ -177,7 +177,7 @@ def test_alpha_moves_weight_to_frequent_features_and_leaves_the_selection():
     assert share[1][best] > share[0][best]
 
 
-# --- Records --------------------------------------------------------------------------------------------------------
+# -- records -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_path_tells_sizes_and_margins():
@@ -198,7 +198,7 @@ def test_ranking_counts_the_steps_from_the_end():
     np.testing.assert_array_equal(hybrid.ranking_ == 1, hybrid.support_)
 
 
-# --- Numbers --------------------------------------------------------------------------------------------------------
+# -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_gram_matrix_is_computed_anew_before_old_rounding_errors_show():
@@ -274,7 +274,7 @@ def test_sparse_data_give_the_same_as_dense(loss):
     np.testing.assert_allclose(dense.predict(X), thin.predict(sparse.csr_array(X)), atol=1e-7)
 
 
-# --- Degenerate data ------------------------------------------------------------------------------------------------
+# -- degenerate data ---------------------------------------------------------------------------------------------------
 
 
 def test_constant_columns_are_dropped_first():
@@ -365,7 +365,7 @@ def test_one_class_is_an_error():
         HybridRFE().fit(np.eye(4), np.zeros(4))
 
 
-# --- scikit-learn ---------------------------------------------------------------------------------------------------
+# -- scikit-learn ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_stability_cv_reads_it_as_a_linear_selector():
     hybrid = HybridRFE(6, n_stable_features=3, standardize=True)
     splits = list(BootstrapSplit(5, random_state=0).split(X, y))
     runs = StabilityCV(hybrid, cv=splits, return_estimators=True).fit(X, y)
-    np.testing.assert_array_equal(runs.supports_, [fitted.support_ for fitted in runs.estimators_])
+    np.testing.assert_array_equal(runs.supports_.toarray(), [fitted.support_ for fitted in runs.estimators_])
     scaled = [np.abs(e.coef_[0]) * X[train].std(axis=0) for e, (train, _) in zip(runs.estimators_, splits, strict=True)]
     np.testing.assert_allclose(runs.importances_.toarray(), scaled)
     assert "sign_consistency" in runs.summary()

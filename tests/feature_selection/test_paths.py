@@ -1,29 +1,25 @@
 """Paths against cold fits of the same estimators, and where they stop."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from skstab.feature_selection import _paths
-from skstab.feature_selection._paths import (
-    PARAMETERS,
-    LogisticLoss,
-    SquaredHingeLoss,
-    SquaredLoss,
-    path_of,
-    problems_of,
-    screened_path,
-    strongest_value,
-)
+from skstab._linear_paths import screening
+from skstab._linear_paths.active_set import HINGE, LOGISTIC, SQUARED, Rows, evaluate
+from skstab._linear_paths.linear_models import linear_models, parameter_of_path, problems_of
+from skstab._linear_paths.screening import screened_path, strongest_penalty
+from skstab.feature_selection._paths import PARAMETERS, path_of, strongest_value
 from skstab.feature_selection._walk import Step, walk
 
 EXACT = {"tol": 1e-9, "max_iter": 100_000}
@@ -66,10 +62,11 @@ def cold_coefs(estimator, values, X, y, **params):
 def our_coefs(estimator, values, X, y, sample_weight=None):
     problems = problems_of(estimator, X, y, sample_weight)
     penalties = values * len(y) if PARAMETERS[type(estimator)] == "alpha" else 1 / values
-    return np.array(list(zip(*(screened_path(p, penalties) for p in problems), strict=True)))[..., : X.shape[1]]
+    paths = zip(*(screened_path(p, penalties) for p in problems), strict=True)
+    return np.array([[coef[: X.shape[1]] for coef, _ in solutions] for solutions in paths])
 
 
-# -- the kernels -----------------------------------------------------------------------------------------------------
+# -- the kernels -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -111,13 +108,21 @@ def test_several_classes_or_outputs_are_solved_one_by_one(name):
     np.testing.assert_allclose(our_coefs(MODELS[name], values, X, y), expected, atol=1e-4 * np.abs(expected).max())
 
 
+def watch_columns(monkeypatch):
+    """How many columns each call of the solver has."""
+    solved = []
+    minimise = screening.fastest_minimise()
+    monkeypatch.setattr(
+        screening, "fastest_minimise", lambda: lambda *args: solved.append(len(args[2].w)) or minimise(*args)
+    )
+    return solved
+
+
 def test_columns_that_the_strong_rule_missed_are_found(monkeypatch):
     lasso = MODELS["lasso"]
     X, y = data_for(lasso, (30, 100))
     values = values_for(lasso, X, y, n_values=3, weakest=0.01)
-    solved = []
-    solve = _paths._solve
-    monkeypatch.setattr(_paths, "_solve", lambda *args: solved.append(len(args[2])) or solve(*args))
+    solved = watch_columns(monkeypatch)
     found = our_coefs(lasso, values, X, y)
     # Two steps of a tenth each let columns in that the rule had left out, so a value was solved again.
     assert len(solved) > 1 + 2
@@ -127,26 +132,24 @@ def test_columns_that_the_strong_rule_missed_are_found(monkeypatch):
 def test_a_value_is_solved_on_few_columns(monkeypatch):
     lasso = Lasso()
     X, y = data_for(lasso, (40, 400))
-    solved = []
-    solve = _paths._solve
-    monkeypatch.setattr(_paths, "_solve", lambda *args: solved.append(len(args[2])) or solve(*args))
+    solved = watch_columns(monkeypatch)
     our_coefs(lasso, values_for(lasso, X, y, n_values=25, weakest=0.1), X, y)
     assert max(solved) < 100
 
 
-@pytest.mark.parametrize("loss", [SquaredLoss, LogisticLoss, SquaredHingeLoss])
+@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC, HINGE])
 def test_slopes_and_curvatures_are_the_derivatives_of_the_loss(loss):
     rng = np.random.default_rng(0)
-    one = loss(np.array([1.0, -1, 1, -1]), rng.random(4) + 0.5)
+    rows = Rows(loss, np.array([1.0, -1, 1, -1]), rng.random(4) + 0.5)
     f, step = np.array([0.3, -0.4, -0.2, 0.5]), 1e-4
-    slope, curvature = one.derivatives(f)
+    _, slope, curvature = evaluate(rows, f)
     for row, e in enumerate(np.eye(4) * step):
-        assert slope[row] == pytest.approx((one.value(f + e) - one.value(f - e)) / (2 * step), rel=1e-6)
-        ahead, behind = one.derivatives(f + e)[0][row], one.derivatives(f - e)[0][row]
-        assert curvature[row] == pytest.approx((ahead - behind) / (2 * step), rel=1e-6)
+        ahead, behind = evaluate(rows, f + e), evaluate(rows, f - e)
+        assert slope[row] == pytest.approx((ahead[0] - behind[0]) / (2 * step), rel=1e-6)
+        assert curvature[row] == pytest.approx((ahead[1][row] - behind[1][row]) / (2 * step), rel=1e-6)
 
 
-# -- where a path begins ---------------------------------------------------------------------------------------------
+# -- where a path begins -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["lasso", "lasso without intercept", "elastic net", "without intercept"])
@@ -158,6 +161,36 @@ def test_a_little_less_than_the_strongest_value_selects_something(name):
     coefs = cold_coefs(MODELS[name], [strongest * stronger, strongest * weaker], X, y)
     assert not coefs[0].any()
     assert coefs[1].any()
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-8])
+@pytest.mark.parametrize("name", MODELS)
+def test_no_tolerance_keeps_the_first_feature_out(name, tol):
+    model = clone(MODELS[name]).set_params(tol=tol)
+    X, y = data_for(model, (30, 100))
+    [problem] = problems_of(model, X, y)
+    if problem.constant:
+        # The penalised intercept may come first: then the features begin where it has settled.
+        problem = replace(problem, X=np.asfortranarray(problem.X[:, :-1]), constant=0.0)
+    strongest = strongest_penalty(problem)
+    counts = [
+        np.count_nonzero(next(screened_path(problem, [strongest * share])).coef)
+        for share in (1 + 1e-7, 1, 1 - 1e-7, 1 - 1e-5)
+    ]
+    assert counts == [0, 0, 1, 1]
+
+
+def test_the_first_feature_of_bootstraps_is_that_of_liblinear():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0, tol=1e-8)
+    for seed in range(5):
+        rows = np.random.default_rng(seed).integers(0, len(y), len(y))
+        strongest = strongest_value(model, X[rows], y[rows], {})
+        values = strongest * (1 + np.geomspace(1e-6, 1e-2, 5))
+        selected = [list(step.selected) for step in path_of(model, "C", values, X[rows], y[rows], {})]
+        assert selected == [list(np.flatnonzero(coef[0])) for coef in cold_coefs(model, values, X[rows], y[rows])]
+        assert all(selected)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -182,7 +215,7 @@ def test_models_that_are_not_sparse_have_no_strongest_value():
     assert strongest_value(LinearSVC(), X, y > 0, {}) is None
 
 
-# -- paths of any estimator ------------------------------------------------------------------------------------------
+# -- paths of any estimator --------------------------------------------------------------------------------------------
 
 
 def test_a_positive_lasso_is_fitted_for_each_value():
@@ -211,7 +244,7 @@ def test_importances_are_coefficients_of_features_of_unit_variance():
     np.testing.assert_allclose(step.importances, (np.abs(coef) * X.std(axis=0))[step.selected], rtol=1e-4)
 
 
-# -- where a path stops ----------------------------------------------------------------------------------------------
+# -- where a path stops ------------------------------------------------------------------------------------------------
 
 
 def steps(*supports, importances=True):
@@ -260,8 +293,87 @@ def test_fits_that_do_not_converge_are_counted_once_a_value():
 
 
 def test_newton_steps_that_do_not_converge_are_counted(monkeypatch):
-    monkeypatch.setattr(_paths, "_MOST_STEPS", 1)
+    monkeypatch.setattr(screening, "_MOST_STEPS", 1)
     model = MODELS["liblinear"]
     X, y = data_for(model, (40, 10))
     values = values_for(model, X, y, n_values=3)
     assert walk(path_of(model, "C", values, X, y, {}), None).n_unconverged == 2
+
+
+# -- models along a path -----------------------------------------------------------------------------------------------
+
+
+def cold_models(estimator, values, X, y, **params):
+    name = parameter_of_path(estimator)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        fits = [clone(estimator).set_params(**{name: value}).fit(X, y, **params) for value in values]
+    models = [getattr(fit, "estimator_", fit) for fit in (f[-1] if isinstance(f, Pipeline) else f for f in fits)]
+    return np.array([np.atleast_2d(m.coef_) for m in models]), np.array([np.atleast_1d(m.intercept_) for m in models])
+
+
+def assert_same_models(estimator, values, X, y, **params):
+    expected, expected_intercepts = cold_models(estimator, values, X, y, **params)
+    coefs, intercepts = linear_models(estimator, X, y, values, **params)
+    np.testing.assert_allclose(coefs, expected, atol=1e-4 * np.abs(expected).max())
+    scale = np.abs(expected_intercepts).max() + np.abs(expected).max()
+    np.testing.assert_allclose(intercepts, expected_intercepts + np.zeros_like(intercepts), atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_are_those_of_cold_fits_in_the_order_of_the_values(name):
+    X, y = data_for(MODELS[name], (60, 15))
+    values = values_for(MODELS[name], X, y)[[3, 0, 5, 1, 5]]
+    assert_same_models(MODELS[name], values, X, y)
+    bootstrap = np.random.default_rng(0).integers(0, 60, 60)
+    assert_same_models(MODELS[name], values, X[bootstrap], y[bootstrap])
+
+
+@pytest.mark.parametrize("name", ["lasso", "liblinear"])
+def test_models_have_the_sample_weights(name):
+    X, y = data_for(MODELS[name], (60, 15))
+    weight = np.random.default_rng(2).integers(0, 4, 60)
+    assert_same_models(MODELS[name], values_for(MODELS[name], X, y)[1:4], X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("name", ["svm", "lasso"])
+def test_models_of_several_classes_or_outputs(name):
+    X, y = data_for(MODELS[name], (60, 15), n_classes=3)
+    y = np.column_stack([y, y[::-1]]) if name == "lasso" else y
+    assert_same_models(MODELS[name], values_for(MODELS[name], X, y)[1:4], X, y)
+
+
+def test_models_last_in_a_pipeline_or_inside_a_selector():
+    X, y = data_for(Lasso(), (60, 15))
+    values = np.geomspace(1, 0.05, 4)
+    for estimator, name in [
+        (make_pipeline(StandardScaler(), Lasso(**EXACT)), "lasso__alpha"),
+        (SelectFromModel(Lasso(**EXACT)), "estimator__alpha"),
+        (make_pipeline(StandardScaler(), SelectFromModel(Lasso(**EXACT))), "selectfrommodel__estimator__alpha"),
+    ]:
+        assert parameter_of_path(estimator) == name
+        assert_same_models(estimator, values, X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Lasso(positive=True),
+        ElasticNet(l1_ratio=0),
+        LogisticRegression(),
+        SelectFromModel(Lasso(), prefit=True),
+        make_pipeline(StandardScaler(), SelectKBest()),
+        SelectKBest(),
+    ],
+)
+def test_where_no_path_is_known_there_are_no_models(estimator):
+    X, y = data_for(LogisticRegression(), (40, 6))
+    assert linear_models(estimator, X, y, [0.1, 1.0]) is None
+
+
+def test_models_without_penalty_or_of_a_multinomial_loss_have_no_path():
+    saga = LogisticRegression(l1_ratio=1, solver="saga")
+    X, y = data_for(saga, (40, 6), n_classes=3)
+    assert linear_models(saga, X, y, [0.1, 1.0]) is None
+    assert linear_models(saga, X, y > 0, [0.1, np.inf]) is None
+    assert linear_models(saga, X, y > 0, [0.1, 1.0]) is not None
+    assert linear_models(make_pipeline(StandardScaler(), saga), X, y > 0, [1.0], sample_weight=np.ones(40)) is None

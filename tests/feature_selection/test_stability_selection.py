@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn import clone, config_context
 from sklearn.base import BaseEstimator
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning, NotFittedError
 from sklearn.feature_selection import SelectFpr, SelectKBest, SelectorMixin, VarianceThreshold, f_regression
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
@@ -20,6 +21,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from skstab.feature_selection import StabilitySelection, stability_selection_bounds
 from skstab.model_selection import ComplementaryPairsSplit, StabilityCV
+
+pytestmark = pytest.mark.filterwarnings("ignore:the expected number of wrong features is not controlled")
 
 N, D, TRUE = 60, 20, 3
 FEW = {"n_resamples": 10, "n_values": 6, "random_state": 0}
@@ -38,7 +41,7 @@ def select(data, estimator=None, **params):
     return StabilitySelection(Lasso() if estimator is None else estimator, **{**FEW, **params}).fit(*data)
 
 
-# -- what is counted -------------------------------------------------------------------------------------------------
+# -- what is counted ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", [Lasso(), ElasticNet(l1_ratio=0.7), LIBLINEAR, SVM])
@@ -109,7 +112,7 @@ def test_classes_are_halved(data):
     assert counts[1:] == [3] * 10
 
 
-# -- q, threshold and pfer -------------------------------------------------------------------------------------------
+# -- q, threshold and pfer ---------------------------------------------------------------------------------------------
 
 
 def test_no_subsample_selects_more_than_q_features(data):
@@ -158,7 +161,7 @@ def test_retarget_changes_the_selection_without_fitting(data):
 def test_retarget_takes_one_of_the_two(data):
     found = select(data, q=3)
     for wrong in ({}, {"threshold": 0.9, "pfer": 1}):
-        with pytest.raises(ValueError, match="give either threshold or pfer"):
+        with pytest.raises(ValueError, match="retarget needs either threshold or pfer"):
             found.retarget(**wrong)
     with pytest.raises(NotFittedError):
         StabilitySelection(Lasso()).retarget(threshold=0.9)
@@ -175,7 +178,7 @@ def test_the_bound_holds_for_noise(resampling):
     assert np.mean(errors) <= found.pfer_
 
 
-# -- any estimator ---------------------------------------------------------------------------------------------------
+# -- any estimator -----------------------------------------------------------------------------------------------------
 
 
 def test_a_selector_is_walked_from_its_sparse_end(data):
@@ -239,12 +242,12 @@ def test_stability_cv_reads_the_probabilities(data):
     assert np.max(runs.importances_) == 1
 
 
-# -- what goes wrong -------------------------------------------------------------------------------------------------
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
 def test_missing_convergence_is_reported_once(data):
     with pytest.warns(ConvergenceWarning, match=r"\d+ of 60 fits did not converge") as caught:
-        select(data, Lasso(max_iter=1, tol=1e-12))
+        select(data, Lasso(max_iter=1, tol=1e-12), efp=1)
     assert len(caught) == 1
 
 
@@ -291,6 +294,7 @@ def test_where_all_fail_the_error_is_raised(data):
         ({"pfer": 1e-4}, "raise pfer or threshold"),
         ({"n_resamples": 5}, "n_resamples must be even"),
         ({"n_resamples": 1}, "n_resamples must be an int of at least 2"),
+        ({"n_resamples": 10**400}, "n_resamples must be an int of at least 2"),
         ({"resampling": "jackknife"}, "resampling must be 'complementary_pairs'"),
         ({"resampling": [(np.arange(5), [])]}, "resampling must give at least 2"),
         ({"assumption": "normal"}, "assumption must be one of"),
@@ -309,7 +313,7 @@ def test_wrong_parameters_are_named(data, params, message):
         select(data, **params)
 
 
-# -- degenerate data -------------------------------------------------------------------------------------------------
+# -- degenerate data ---------------------------------------------------------------------------------------------------
 
 
 def test_constant_columns_are_never_selected(data):
@@ -347,7 +351,7 @@ def test_fewer_rows_than_twice_the_classes():
         select((X, np.arange(7) == 0), SVM)
 
 
-# -- scikit-learn ----------------------------------------------------------------------------------------------------
+# -- scikit-learn ------------------------------------------------------------------------------------------------------
 
 CHECKED = {
     "lasso": StabilitySelection(Lasso(), n_resamples=6, n_values=4),
@@ -355,6 +359,13 @@ CHECKED = {
     "svm": StabilitySelection(SVM, n_resamples=4, n_values=3, eps=0.1, weakness=0.5),
     "filter": StabilitySelection(SelectKBest(), param_name="k", param_values=[1, 2], n_resamples=4),
     "pipeline": StabilitySelection(make_pipeline(StandardScaler(), Lasso()), n_resamples=4, n_values=3),
+    "efp": StabilitySelection(Lasso(), n_resamples=6, n_values=4, efp=1),
+    "fdr": StabilitySelection(SVM, n_resamples=4, n_values=3, eps=0.1, fdr=0.1),
+    "forest": StabilitySelection(RandomForestClassifier(3, max_depth=2), n_resamples=4, efp=1),
+    "boosting": StabilitySelection(GradientBoostingRegressor(n_estimators=3), n_resamples=4, n_values=10, q=1),
+    "permuted": StabilitySelection(Lasso(), n_resamples=4, n_values=3, decoys="permuted", fdr=0.2, n_decoy_draws=1),
+    "knockoffs": StabilitySelection(Lasso(), n_resamples=4, n_values=3, decoys="knockoffs", fdr=0.2, n_decoy_draws=2),
+    "r-concave": StabilitySelection(Lasso(), n_resamples=6, n_values=4, threshold=0.4, assumption="r-concave"),
 }
 
 

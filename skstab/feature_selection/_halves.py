@@ -1,0 +1,219 @@
+"""One half of the rows: its path, and what the paths of all halves add up to."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, issparse
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+
+from skstab._compat import params_of_rows, take_rows
+from skstab._random import seeded
+from skstab._warnings import describe
+from skstab.feature_selection._clusters import cluster_walk
+from skstab.feature_selection._paths import path_of
+from skstab.feature_selection._walk import Step, Walk
+from skstab.runs import reading_with, selection_of
+
+__all__ = [
+    "Call",
+    "Floats",
+    "Half",
+    "Indices",
+    "Job",
+    "Paths",
+    "Plan",
+    "follow",
+    "half_of",
+    "importance_path",
+    "importances_of",
+    "report_convergence",
+    "report_failures",
+    "shares_of",
+    "table_at",
+    "weigh",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+Indices: TypeAlias = NDArray[np.intp]
+
+
+class Plan(NamedTuple):
+    """What all subsamples have in common."""
+
+    estimator: Any
+    open_seeds: Sequence[str]
+    param_name: str
+    values: Any  # the strongest regularisation first
+    fit_params: dict[str, Any]
+    q: int | None
+    weakness: float
+    codes: Indices  # the cluster of each feature
+    readers: tuple[Any, ...] = ()  # those of the process that made the plan
+
+
+# The arguments of `follow` and `weigh`: a plan, X, y, rows and a seed.
+Call: TypeAlias = tuple[Plan, Any, Any, Any, np.random.SeedSequence]
+
+
+class Half(NamedTuple):
+    """The walk of a subsample over clusters, and the features that were in at each of its values."""
+
+    walk: Walk
+    features: list[Indices]
+
+
+def half_of(path: Iterator[Step], plan: Plan) -> Half:
+    """Follow a path as far as wanted."""
+    return Half(*cluster_walk(path, plan.q, plan.codes))
+
+
+def follow(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Half | Exception:
+    """Follow the path of one subsample."""
+    try:
+        estimator, X_rows, y_rows, params = _prepared(plan, X, y, rows, seed)
+        with reading_with(plan.readers):
+            return half_of(path_of(estimator, plan.param_name, plan.values, X_rows, y_rows, params), plan)
+    except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other subsamples go on
+        return error
+
+
+def weigh(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Floats | Exception:
+    """Importances of the features in one subsample."""
+    try:
+        estimator, X_rows, y_rows, params = _prepared(plan, X, y, rows, seed)
+        estimator.fit(X_rows, y_rows, **params)
+        with reading_with(plan.readers):
+            return importances_of(estimator, X_rows, y_rows)
+    except Exception as error:  # noqa: BLE001  as above
+        return error
+
+
+def importances_of(estimator: Any, X: Any, y: Any) -> Floats:
+    """Importances of a fitted estimator in the columns of X."""
+    importances = selection_of(estimator, X, y).importances
+    if importances is None:
+        raise ValueError(
+            f"{type(estimator).__name__} has no importances that can be read: give param_name and param_values"
+        )
+    return np.asarray(importances, dtype=np.float64)
+
+
+def importance_path(importances: Floats, thresholds: Floats) -> Iterator[Step]:
+    """Features whose importance exceeds each threshold, the largest first."""
+    for threshold in thresholds:
+        selected = np.flatnonzero(importances > threshold)
+        yield Step(selected, importances[selected])
+
+
+def _prepared(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
+    estimator = seeded(plan.estimator, plan.open_seeds, seed)
+    X_rows = _weakened(take_rows(X, rows), plan.weakness, seed)
+    y_rows = None if y is None else take_rows(y, rows)
+    return estimator, X_rows, y_rows, params_of_rows(X, plan.fit_params, rows)
+
+
+def _weakened(X: Any, weakness: float, seed: Any) -> Any:
+    """Multiply each feature by a random number: the smaller, the larger its penalty."""
+    if weakness == 1:
+        return X
+    # A stream of its own: the estimator's seeds come from the parent sequence.
+    rng = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1)))
+    weights = rng.uniform(weakness, 1, X.shape[1])
+    if issparse(X):
+        return X @ diags_array(weights, format="csr")
+    return X * weights if hasattr(X, "iloc") else np.asarray(X) * weights
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+
+def report_failures(outcomes: Sequence[Any]) -> Indices:
+    """Warn of the subsamples that failed, once, and return the numbers of the others; raise where there is none."""
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    if len(failed) == len(outcomes):
+        raise failed[0]
+    if failed:
+        warnings.warn(
+            f"{len(failed)} of {len(outcomes)} subsamples failed and are left out; the first one with "
+            f"{describe(failed[0])}",
+            FitFailedWarning,
+            stacklevel=4,
+        )
+    return np.flatnonzero([not isinstance(outcome, Exception) for outcome in outcomes])
+
+
+def report_convergence(halves: Sequence[Half]) -> None:
+    """Warn of fits that did not converge, once."""
+    unconverged = sum(half.walk.n_unconverged for half in halves)
+    if unconverged:
+        n_fits = sum(len(half.walk.supports) for half in halves)
+        warnings.warn(
+            f"{unconverged} of {n_fits} fits did not converge: raise max_iter or tol of the estimator, or leave out "
+            "the weakest regularisations",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+def shares_of(supports: Sequence[list[Indices]], n_columns: int, order: Indices) -> Floats:
+    """Share of the halves that selected each column at each value; after a path has ended its last support stays."""
+    counts = np.zeros((len(order), n_columns), dtype=np.intp)
+    for one in supports:
+        for place, value in enumerate(order):
+            counts[value, one[min(place, len(one) - 1)]] += 1
+    return counts.T / len(supports)
+
+
+def table_at(supports: Sequence[list[Indices]], n_columns: int, place: int) -> Any:
+    """What each half selected at one place of the path, one row for each half."""
+    rows = [one[min(place, len(one) - 1)] for one in supports]
+    starts = np.r_[0, np.cumsum([len(row) for row in rows])]
+    return csr_array((np.ones(starts[-1], dtype=bool), np.concatenate(rows), starts), shape=(len(rows), n_columns))
+
+
+class Job(NamedTuple):
+    """What is followed on each subsample; the values and their order are None where they are not known yet."""
+
+    plan: Plan
+    values: Any
+    order: Any
+    y: Any
+    splits: list[Any]
+    entropy: Any
+
+    def calls(self, X: Any, key: tuple[int, ...]) -> dict[int, Call]:
+        """What is called for each subsample, by its number."""
+        # Each has its own seed, drawn here, so that it does not matter which worker follows its path.
+        return {
+            number: (self.plan, X, self.y, train, np.random.SeedSequence(self.entropy, spawn_key=(*key, number)))
+            for number, (train, _) in enumerate(self.splits)
+        }
+
+
+class Paths(NamedTuple):
+    """The paths of the subsamples that did not fail, their numbers, the values and their order."""
+
+    halves: list[Half]
+    numbers: Any
+    values: Any
+    order: Any
+
+    def shares(self, n_columns: int, *, clusters: bool = False) -> Any:
+        supports = self.clusters() if clusters else [half.features for half in self.halves]
+        return shares_of(supports, n_columns, self.order)
+
+    def clusters(self) -> list[list[Any]]:
+        """Clusters that each half selected at each place of its path."""
+        return [half.walk.supports for half in self.halves]
+
+    def of_whole_pairs(self) -> Paths:
+        """The same without halves whose other half failed."""
+        kept = np.isin(self.numbers ^ 1, self.numbers)
+        return self._replace(
+            halves=[half for half, is_in in zip(self.halves, kept, strict=True) if is_in], numbers=self.numbers[kept]
+        )

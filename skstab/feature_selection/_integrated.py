@@ -1,0 +1,125 @@
+"""Integrated stability paths: expected false positives and q-values of every feature.
+
+Notation: B pairs of complementary halves, p features, π_j(λ) the share of the halves that select feature j at the
+penalty λ, q(λ) = Σ_j π_j(λ) and θ = q/p. A feature scores ∫h_m(π_j)dμ with h_m(x) = (2x − 1)^m above ½ and 0 below,
+where μ(dλ) ∝ λ^−δ dλ. "M&M" is Melikechi & Miller (2025).
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+__all__ = ["Correlation", "correlation_of", "expected_false_positives", "exponent_of", "numeric_table", "q_values"]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+# S(m, k): of N ~ Binomial(B, s), E[N^m] = Σ_k S(m, k)·B(B − 1)…(B − k + 1)·s^k.
+_STIRLING = {1: (1,), 2: (1, 1), 3: (1, 3, 1)}
+_CUTOFF = 0.05  # of the integrated bound, of M&M
+_MOST_COLUMNS = 1000  # that are correlated with all others
+
+
+def expected_false_positives(path: Floats, penalties: Floats, *, n_pairs: int, m: int, delta: float) -> Floats:
+    """Bound on the expected number of wrong features among those that score at least as much, for each feature.
+
+    The path has a row for each feature and a column for each penalty, the sparse end first. Both integrals are over the
+    same measure, on the range where the integrated bound is at most 0.05.
+    """
+    n_features = len(path)
+    bound = bound_on_scores(path.sum(axis=0), n_features, n_pairs, m)
+    spent = np.cumsum(measure_of(penalties, delta) * bound)
+    n_kept = max(int(np.searchsorted(spent, _CUTOFF, side="right")), 1)
+    measure = measure_of(penalties[:n_kept], delta)
+    scores = np.clip(2 * path[:, :n_kept] - 1, 0, None) ** m @ measure
+    total = float(bound[:n_kept] @ measure)
+    # Where nothing is ever selected the bound is 0, and so is every score.
+    efp = np.divide(total, scores, out=np.full(n_features, np.inf), where=scores > 0)
+    return np.asarray(np.minimum(efp, n_features))
+
+
+def bound_on_scores(sizes: Floats, n_features: int, n_pairs: int, m: int) -> Floats:
+    """Bound on Σ E[h_m(π_j)] over the wrong features: p·E[(N/B)^m] with N ~ Binomial(B, θ²), b_m of M&M."""
+    both = (sizes / n_features) ** 2
+    moment, falling = np.zeros_like(both), np.ones_like(both)
+    for k, stirling in enumerate(_STIRLING[m]):
+        falling = falling * (n_pairs - k) * both
+        moment = moment + stirling * falling
+    return np.asarray(n_features * moment / float(n_pairs) ** m)
+
+
+def measure_of(penalties: Floats, delta: float) -> Floats:
+    """Weights of penalties, which fall, for integrals over λ^−δ dλ by trapezes; they sum to 1."""
+    logs = np.log(penalties / penalties[0])
+    primitive = logs if delta == 1 else np.expm1((1 - delta) * logs) / (1 - delta)
+    cells = -np.diff(primitive)
+    weights = np.r_[cells, 0] + np.r_[0, cells]
+    total = weights.sum()
+    return np.asarray(weights / total) if total > 0 else np.full(len(penalties), 1 / len(penalties))
+
+
+def q_values(efp: Floats) -> Floats:
+    """Smallest t/#{efp ≤ t} over t ≥ the feature's own efp."""
+    order = np.argsort(efp)
+    # Of equal values the last one has the right count; the others inherit it from the right.
+    ratios = efp[order] / np.arange(1, len(efp) + 1)
+    values = np.empty_like(efp)
+    values[order] = np.minimum.accumulate(ratios[::-1])[::-1]
+    return np.minimum(values, 1.0)
+
+
+# -- correlation -------------------------------------------------------------------------------------------------------
+
+
+class Correlation(NamedTuple):
+    """How features correlate: mean absolute value, and mean over features of the largest that is beyond noise."""
+
+    mean: float
+    nearest: float
+
+
+def exponent_of(mean_correlation: float) -> float:
+    """δ for L1 models: 1 for uncorrelated features, 0 where the mean absolute correlation is 0.25 or more."""
+    return float(np.clip((0.25 - mean_correlation) / 0.2, 0, 1))
+
+
+def correlation_of(X: Any, codes: NDArray[np.intp]) -> Correlation:
+    """Absolute correlations between clusters of features; of more than 1000, 1000 evenly spaced ones against all."""
+    n_rows, n_features = X.shape
+    if n_features < 2 or n_rows < 4:
+        return Correlation(0.0, 0.0)
+    chosen = np.unique(np.linspace(0, n_features - 1, _MOST_COLUMNS).astype(np.intp))
+    found = np.abs(_correlations(X, chosen))
+    found[codes[chosen, None] == codes] = 0
+    largest = np.arctanh(np.minimum(found.max(axis=1), 1 - 1e-9))
+    # About what the largest of p − 1 correlations is where there is none (Fisher's z).
+    noise = sqrt(2 * log(n_features) / (n_rows - 3))
+    return Correlation(
+        float(found.sum() / (len(chosen) * (n_features - 1))), float(np.tanh(np.clip(largest - noise, 0, None)).mean())
+    )
+
+
+def numeric_table(X: Any) -> Any:
+    """X as numbers, or None where it is not a table of finite ones."""
+    if issparse(X):
+        return X.tocsc() if X.dtype.kind in "biuf" and np.isfinite(X.data).all() else None
+    table = np.asarray(X)
+    return table.astype(np.float64) if table.dtype.kind in "biuf" and np.isfinite(table).all() else None
+
+
+def _correlations(X: Any, chosen: NDArray[np.intp]) -> Floats:
+    """Correlations of some columns with all, 0 for constant ones."""
+    part = X[:, chosen].toarray() if issparse(X) else X[:, chosen]
+    part = part - part.mean(axis=0)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray((X.multiply(X) if issparse(X) else X**2).mean(axis=0)).ravel()
+    spread = np.sqrt(np.clip(square - mean**2, 0, None))
+    # The chosen columns are centred, so the means of the others drop out.
+    covariance = np.asarray(X.T @ part).T / len(part)
+    scale = spread[chosen, None] * spread
+    flat = 1e-7 * np.sqrt(square[chosen, None] * square)
+    return np.asarray(np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > flat))
