@@ -1,24 +1,60 @@
 """Importances of any model, and pictures of stability."""
 
+from skstab._displays import DISPLAYS
+from skstab.inspection._calibration_display import CalibrationDisplay
+from skstab.inspection._clusters import feature_clusters
+from skstab.inspection._co_selection import CoSelection, co_selection
+from skstab.inspection._co_selection_display import CoSelectionDisplay
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
+from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
+from skstab.inspection._instability import InstabilityShares, instability_shares
+from skstab.inspection._models import model_frequencies
+from skstab.inspection._oob import oob_permutation_importance
 from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
+from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
+from skstab.inspection._stability_report import StabilityReport
 from skstab.inspection._support_raster import SupportRasterDisplay
 
 __all__ = [
+    "CalibrationDisplay",
+    "CoSelection",
+    "CoSelectionDisplay",
+    "FeatureReport",
     "FeatureStabilityMapDisplay",
+    "InstabilityShares",
     "ParetoFrontDisplay",
+    "ReplicationDisplay",
     "SelectionFrequencyDisplay",
     "StabilityComparisonDisplay",
     "StabilityPathDisplay",
     "StabilityProfileDisplay",
+    "StabilityReport",
     "SupportRasterDisplay",
+    "co_selection",
+    "feature_clusters",
+    "feature_report",
     "flip_importance",
+    "instability_shares",
     "linear_importance",
     "margin_importance",
+    "model_frequencies",
+    "oob_permutation_importance",
 ]
+
+# What objects of lower rooms are drawn by.
+DISPLAYS.update(
+    {
+        "assessment": ReplicationDisplay.from_assessment,
+        "comparison": StabilityComparisonDisplay.from_comparison,
+        "runs: frequencies": SelectionFrequencyDisplay.from_estimator,
+        "runs: map": FeatureStabilityMapDisplay.from_estimator,
+        "runs: raster": SupportRasterDisplay.from_estimator,
+        "search": ParetoFrontDisplay.from_search,
+    }
+)

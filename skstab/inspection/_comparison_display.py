@@ -1,4 +1,4 @@
-"""Selectors side by side: stabilities and their paired differences."""
+"""Comparison of selectors: stabilities and their paired differences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from skstab.inspection._plotting import (
     names_fit,
     shorten,
 )
+from skstab.inspection._sources import check_comparison
 from skstab.metrics import get_measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skstab.metrics._measure import Measure
+    from skstab.metrics import Measure
+    from skstab.model_selection import SelectorComparison
 
 _COLUMNS = ["kind", "selector", "reference", "estimate", "low", "high", "pvalue"]
 _LEVEL = 0.05
@@ -49,7 +51,7 @@ class StabilityComparisonDisplay:
     Notes
     -----
     Selectors that ran on the same resamples are compared by the differences within these: two stabilities can differ
-    beyond doubt although their own intervals overlap. The intervals are at 95% each; p-values are adjusted for the
+    significantly although their own intervals overlap. The intervals are at 95% each; p-values are adjusted for the
     number of pairs (Holm), and a difference with an adjusted p-value below 0.05 is filled.
 
     Examples
@@ -79,7 +81,7 @@ class StabilityComparisonDisplay:
         self.measure = measure
 
     @classmethod
-    def from_comparison(cls, comparison: Any, *, reference: str | None = None) -> Self:
+    def from_comparison(cls, comparison: SelectorComparison, *, reference: str | None = None) -> Self:
         """Show a comparison of selectors.
 
         Parameters
@@ -96,6 +98,7 @@ class StabilityComparisonDisplay:
         """
         import pandas as pd
 
+        check_comparison(comparison)
         measure = get_measure(comparison.measure)
         stabilities = _stabilities(comparison, measure)
         pairs = _pairs(list(stabilities["selector"]), reference)
@@ -120,7 +123,7 @@ class StabilityComparisonDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
 
         Returns
         -------
@@ -129,7 +132,7 @@ class StabilityComparisonDisplay:
         """
         table = self.frame()
         is_difference = table["kind"].eq("difference").to_numpy()
-        # An empty line parts the two.
+        # An empty line separates the two.
         places = np.arange(len(table)) + is_difference
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(len(table) + 1)))
         self._draw_stabilities(table[~is_difference], places[~is_difference])
@@ -184,7 +187,7 @@ def _line_name(row: Any) -> str:
     return f"{shorten(row.selector, 14)} − {shorten(row.reference, 14)}"
 
 
-def _stabilities(comparison: Any, measure: Measure) -> pd.DataFrame:
+def _stabilities(comparison: SelectorComparison, measure: Measure) -> pd.DataFrame:
     """Stabilities of the selectors, the most stable first."""
     found = comparison.frame().sort_values("stability", ascending=not measure.higher_is_better, kind="stable")
     ends = {"stability": "estimate", "stability_low": "low", "stability_high": "high"}
@@ -202,7 +205,7 @@ def _pairs(selectors: list[str], reference: str | None) -> list[tuple[str, str]]
     return [(name, reference) for name in selectors if name != reference]
 
 
-def _differences(comparison: Any, pairs: list[tuple[str, str]]) -> pd.DataFrame:
+def _differences(comparison: SelectorComparison, pairs: list[tuple[str, str]]) -> pd.DataFrame:
     import pandas as pd
 
     pvalues = comparison.pvalues("stability")

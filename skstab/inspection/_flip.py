@@ -1,40 +1,40 @@
-"""Importances from the decisions of any classifier: how little of a feature flips them."""
+"""Importances from the decisions of any classifier: how small a change of a feature changes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import is_regressor
 
+from skstab._checks import check_number
+from skstab._typing import Estimator, FloatArray, IntArray, MatrixLike
 from skstab.inspection._importance import deviations, read_rows
-from skstab.model_selection._columns import class_name
+from skstab.inspection._margins import Margins, decisions_of, margins_of, predicted_margins
+from skstab.inspection._neighbour_flips import Moves, Neighbours, first_flips, neighbours_of
 
 __all__ = ["flip_importance"]
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _BATCH = 2**20  # numbers of one batch of changed rows
-_FIRST = 0.125  # change tried first
-_NEGLIGIBLE = 1e-6  # a change below is as good as none
+_STEP = 1 / 32  # the first change, in standard deviations; twice that where margins are smooth
+_STEPS_AT_ONCE = 8
+_NEGLIGIBLE = 1e-6  # a smaller change counts as none
+_ZOOMS = 4  # how often the surroundings of a smallest margin are divided
+_PARTS = 8  # into how many parts
 
 
 def flip_importance(
-    model: Any,
-    X: Any,
+    model: Estimator,
+    X: MatrixLike,
     y: ArrayLike | None = None,  # noqa: ARG001  a getter's signature
     *,
     max_change: float = 1024.0,
     tol: float = 1e-4,
 ) -> FloatArray:
-    """Importance of the features of any classifier: the inverse of the smallest change of one that flips a decision.
+    """Importance of the features of any classifier: the inverse of the smallest change that flips a decision.
 
     Changes are measured in standard deviations of the feature. For each row the inverses are scaled to a sum of 1, so
     that rows far from any boundary count as much as others, then averaged over the rows.
@@ -42,14 +42,15 @@ def flip_importance(
     Parameters
     ----------
     model : object
-        A fitted classifier or outlier detector. Its `decision_function` is used where it decides as `predict` does on
-        all rows of X, else `predict`. Among several classes the largest decision value decides.
+        A fitted classifier or outlier detector. Its `decision_function`, or `predict_proba` if that is smooth, is used
+        if it decides as `predict` does on all rows of X, otherwise `predict`. Among several classes the largest value
+        decides.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows the model was fitted on. Sparse rows are made dense a few at a time.
     y : array-like, default=None
-        Not used. It is there because `StabilityCV` gives it.
+        Not used. It is accepted because `StabilityCV` passes it.
     max_change : float, default=1024.0
-        Changes beyond as many standard deviations are not tried: the inverse counts as 0.
+        Changes of more standard deviations are not tried: the inverse counts as 0.
     tol : float, default=1e-4
         Relative precision of the smallest change.
 
@@ -57,7 +58,7 @@ def flip_importance(
     -------
     importances : ndarray of shape (n_features,)
         Not negative; they sum to the number of features that flip any decision. Rows whose decision no single feature
-        flips are left out; where that is all of them, importances are 0.
+        flips are left out; if that is all of them, importances are 0.
 
     See Also
     --------
@@ -65,10 +66,21 @@ def flip_importance(
 
     Notes
     -----
-    Changes of 1/8, 1/4, 1/2, 1, 2, ... are tried in both directions until the decision is another one, and the boundary
-    is then located between the last two. A decision that changes and changes back between two of them is missed. Each
-    change tried is one row for the model to predict, so the cost is some ten to thirty predictions for each row and
-    feature: select features first where there are thousands.
+    Changes are tried in both directions until the decision changes, and the boundary is then located between the last
+    two. Up to one standard deviation they grow in steps of 1/32 (1/16 where values are smooth), from there to 8 in
+    steps of that share of the change, then by doubling. Each change tried is one row for the model to predict, at most
+    about a hundred for each row, feature and direction: select features first if there are thousands.
+
+    A decision can change and change back within one step. Where values are smooth (`decision_function`, or
+    `predict_proba` of a neural network), the surroundings of a smallest margin are divided further, with at most 28
+    more changes, if a convex margin could be below 0 there. With other models (trees and their ensembles) such a change
+    is missed. benchmarks/importances.py compares kinds of model with a dense search.
+
+    `KNeighborsClassifier` with the Euclidean metric, fitted on dense rows, is not searched in steps: the order of the
+    neighbours changes where the distances to two rows are equal, and these changes are computed one after the other.
+    The result is exact with uniform weights. With weights="distance" decisions can also change in between, where a few
+    changes are tried. Inside a pipeline, with another metric, or where rows of different classes stay equally far while
+    the feature changes (features with few values), neighbours are searched in steps.
 
     References
     ----------
@@ -97,15 +109,22 @@ def flip_importance(
     array([2., 2., 2., 2., 2.])
     """
     for name, value in (("max_change", max_change), ("tol", tol)):
-        if not (isinstance(value, Real) and 0 < value < np.inf):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
-    X = read_rows(model, X)
-    units = deviations(X)
-    probe = _Probe(X, units, _margins_of(model, X))
-    rows, features = np.nonzero(np.broadcast_to(units > 0, X.shape))
-    brackets = _brackets(probe, rows, features, max_change)
+        check_number(value, name, "a positive number", above=0)
+    data = read_rows(model, X)
+    units = deviations(data)
+    decisions = decisions_of(model, data)
+    rows, features = np.nonzero(np.broadcast_to(units > 0, data.shape))
+    neighbours = neighbours_of(model, data)
+    if neighbours is None:
+        margins, smooth = margins_of(model, data, units, decisions)
+        probe = _Probe(data, units, margins)
+        brackets = _brackets(probe, rows, features, _grid(max_change, 2 * _STEP if smooth else _STEP), smooth)
+    else:
+        probe = _Probe(data, units, predicted_margins(model, decisions))
+        chosen = np.searchsorted(neighbours.labels, decisions)
+        brackets = _neighbour_brackets(neighbours, probe, rows, features, chosen, max_change)
     changes = _smallest_changes(probe, brackets, tol)
-    inverse = np.zeros(X.shape)
+    inverse = np.zeros(data.shape)
     np.maximum.at(inverse, (brackets.row, brackets.feature), 1 / np.maximum(changes, _NEGLIGIBLE))
     return _row_shares(inverse)
 
@@ -117,66 +136,15 @@ def _row_shares(inverse: FloatArray) -> FloatArray:
     if not flips.any():
         return np.zeros(inverse.shape[1])
     used = np.count_nonzero(inverse.any(axis=0))
-    return used * (inverse[flips] / totals[flips]).mean(axis=0)
+    return np.asarray(used * (inverse[flips] / totals[flips]).mean(axis=0))
 
 
-# --- Decisions --------------------------------------------------------------------------------------------------------
-
-# From changed rows, and the numbers of the rows they were, to values below 0 where the decision is another one.
-Margins = Callable[[FloatArray, IntArray], FloatArray]
-
-
-def _margins_of(model: Any, X: Any) -> Margins:
-    has_tags = hasattr(model, "__sklearn_tags__")
-    if not hasattr(model, "predict") or (has_tags and is_regressor(model)):
-        raise ValueError(f"model must be a classifier, whose decisions can flip, got {class_name(model)}")
-    decisions = np.asarray(model.predict(_named(model, X)))
-    if decisions.ndim != 1:
-        raise ValueError(f"model must decide on one class for each row, {class_name(model)} decides on several")
-    chosen = _chosen_columns(model, X, decisions)
-    if chosen is not None:
-        return lambda changed, rows: _lead(_columns(model, changed), chosen[rows])
-    return lambda changed, rows: np.where(model.predict(_named(model, changed)) == decisions[rows], 1.0, -1.0)
-
-
-def _chosen_columns(model: Any, X: Any, decisions: NDArray[Any]) -> IntArray | None:
-    """Return the class with the largest decision value, or None where that is not what the model decides by."""
-    if not hasattr(model, "decision_function"):
-        return None
-    columns = _columns(model, X)
-    labels = np.asarray(getattr(model, "classes_", (-1, 1)))  # outlier detectors have no classes_
-    if columns.shape[1] != len(labels):
-        return None
-    chosen = columns.argmax(axis=1)
-    return chosen if np.array_equal(labels[chosen], decisions) else None
-
-
-def _columns(model: Any, X: Any) -> FloatArray:
-    """Decision values with one column for each class."""
-    values = np.array(model.decision_function(_named(model, X)), dtype=np.float64)
-    return np.column_stack([-values, values]) if values.ndim == 1 else values
-
-
-def _lead(columns: FloatArray, chosen: IntArray) -> FloatArray:
-    """By how much the chosen class leads the best other one."""
-    own = np.take_along_axis(columns, chosen[:, None], axis=1)[:, 0]
-    np.put_along_axis(columns, chosen[:, None], -np.inf, axis=1)
-    return own - columns.max(axis=1)
-
-
-def _named(model: Any, X: Any) -> Any:
-    """Give columns the names that the model was fitted with, if any: it would warn without them."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None or issparse(X):
-        return X
-    from pandas import DataFrame
-
-    return DataFrame(X, columns=names, copy=False)
+# -- the search --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Probe:
-    """Rows, the units their features are changed by, and what the model makes of changed rows."""
+    """Rows, the units by which their features are changed, and the margins of changed rows."""
 
     X: Any
     units: FloatArray
@@ -195,11 +163,8 @@ class _Probe:
         return margins
 
 
-# --- The search -------------------------------------------------------------------------------------------------------
-
-
 class _Brackets(NamedTuple):
-    """Changes of one feature of one row between which the decision becomes another one."""
+    """Changes of one feature of one row between which the decision changes."""
 
     row: IntArray
     feature: IntArray
@@ -210,30 +175,138 @@ class _Brackets(NamedTuple):
     at_high: FloatArray
 
 
-def _brackets(probe: _Probe, rows: IntArray, features: IntArray, limit: float) -> _Brackets:
-    """Double the change of each feature of each row, in both directions, until the decision is another one."""
+def _brackets(probe: _Probe, rows: IntArray, features: IntArray, grid: FloatArray, smooth: bool) -> _Brackets:
+    """Increase the change of each feature of each row, in both directions, until the decision changes."""
     every = np.arange(probe.X.shape[0])
     unchanged = probe(every, np.zeros_like(every), np.zeros(len(every)))
-    at_low = np.broadcast_to(unchanged[rows], (2, len(rows)))
-    found = []
-    for low, high in pairwise(_grid(limit)):
-        at_high = np.stack([probe(rows, features, np.full(len(rows), sign * high)) for sign in (-1, 1)])
-        flipped = at_high < 0
-        side, pair = np.nonzero(flipped)
-        ends = np.full(len(pair), low), np.full(len(pair), high)
-        margins = at_low[side, pair], at_high[side, pair]
-        found.append(_Brackets(rows[pair], features[pair], 2.0 * side - 1, *ends, *margins))
-        left = ~flipped.any(axis=0)
-        rows, features, at_low = rows[left], features[left], at_high[:, left]
+    before = np.broadcast_to(unchanged[rows], (2, 1, len(rows)))
+    found, earlier = [], -grid[1:2]
+    for start in range(1, len(grid), _STEPS_AT_ONCE):
+        changes = grid[start - 1 : start + _STEPS_AT_ONCE]
+        margins = _margins_at(probe, rows, features, changes[1:])
+        if start == 1:
+            # The first step in the other direction comes before no change at all.
+            before = np.concatenate([margins[::-1, :1], before], axis=1)
+        margins = np.concatenate([before, margins], axis=1)
+        flips = margins[:, 2:] < 0
+        found.append(_first_flips(rows, features, changes, margins[:, 1:], flips))
+        left = np.asarray(~flips.any(axis=(0, 1)))
+        if smooth:
+            dips, pairs = _dips(probe, rows, features, np.concatenate([earlier, changes]), margins)
+            found.append(dips)
+            left[pairs] = False
+        rows, features, before, earlier = rows[left], features[left], margins[:, -2:, left], changes[-2:-1]
         if not rows.size:
             break
     return _Brackets(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _grid(limit: float) -> FloatArray:
-    """Changes to try: 0, 1/8, 1/4, 1/2, ... and the limit."""
-    n_doublings = max(0, int(np.ceil(np.log2(limit / _FIRST))))
-    return np.concatenate([[0.0], _FIRST * 2.0 ** np.arange(n_doublings), [limit]])
+def _margins_at(probe: _Probe, rows: IntArray, features: IntArray, changes: FloatArray) -> FloatArray:
+    """Return the margins of each row and feature after each change: directions × changes × pairs."""
+    signed = np.multiply.outer([-1.0, 1.0], changes).ravel()
+    n_pairs = len(rows)
+    margins = probe(np.tile(rows, len(signed)), np.tile(features, len(signed)), np.repeat(signed, n_pairs))
+    return margins.reshape(2, len(changes), n_pairs)
+
+
+def _first_flips(rows: IntArray, features: IntArray, changes: FloatArray, margins: FloatArray, flips: Any) -> _Brackets:
+    """Return the smallest change that flips each pair, in the direction or directions in which it does."""
+    first = flips.any(axis=0).argmax(axis=0)
+    side, pair = np.nonzero(flips[:, first, np.arange(len(rows))])
+    place, sign = first[pair], (2 * side - 1).astype(np.float64)
+    at_low, at_high = margins[side, place, pair], margins[side, place + 1, pair]
+    return _Brackets(rows[pair], features[pair], sign, changes[place], changes[place + 1], at_low, at_high)
+
+
+def _dips(
+    probe: _Probe, rows: IntArray, features: IntArray, changes: FloatArray, margins: FloatArray
+) -> tuple[_Brackets, IntArray]:
+    """Return the flips between changes that both keep the decision, and the pairs that have them."""
+    side, place, pair = _low_points(changes, margins)
+    low, high = np.maximum(changes[place - 1], 0.0), changes[place + 1]
+    at_low = np.where(changes[place - 1] < 0, margins[side, place, pair], margins[side, place - 1, pair])
+    sign = (2 * side - 1).astype(np.float64)
+    around = _Brackets(rows[pair], features[pair], sign, low, high, at_low, margins[side, place + 1, pair])
+    found, which = [_take(around, np.zeros(0, dtype=np.intp))], [np.zeros(0, dtype=np.intp)]
+    for _ in range(_ZOOMS):
+        if not pair.size:
+            break
+        flips, hits, around, rest = _divide(probe, around)
+        found.append(flips)
+        which.append(pair[hits])
+        pair = pair[rest]
+    return _Brackets(*map(np.concatenate, zip(*found, strict=True))), np.concatenate(which)
+
+
+def _low_points(changes: FloatArray, margins: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the direction, place and pair of the smallest margins near which a convex one can be below 0."""
+    left, centre, right = margins[:, :-2], margins[:, 1:-1], margins[:, 2:]
+    steps = np.diff(changes)
+    ratio = (steps[1:] / steps[:-1])[:, None]
+    # A convex margin falls no faster after the smallest one than before it.
+    lowest = centre - np.maximum((left - centre) * ratio, (right - centre) / ratio)
+    kept = ~np.logical_or.accumulate(margins < 0, axis=1)[:, 2:]
+    side, place, pair = np.nonzero(kept & (centre <= left) & (centre <= right) & (lowest < 0))
+    return side, place + 1, pair
+
+
+def _divide(probe: _Probe, around: _Brackets) -> tuple[_Brackets, IntArray, _Brackets, IntArray]:
+    """Try changes inside: return the flips, which have one, and the surroundings of the smallest margins elsewhere."""
+    changes = np.linspace(around.low, around.high, _PARTS + 1)
+    rows, features = np.tile(around.row, _PARTS - 1), np.tile(around.feature, _PARTS - 1)
+    inner = probe(rows, features, (around.sign * changes[1:-1]).ravel()).reshape(_PARTS - 1, -1)
+    margins = np.vstack([around.at_low, inner, around.at_high])
+    flips = np.asarray((inner < 0).any(axis=0))
+    hits = np.flatnonzero(flips)
+    first, lowest = (margins < 0).argmax(axis=0), margins[1:-1].argmin(axis=0) + 1
+    every = np.arange(len(flips))
+    centre, ends = margins[lowest, every], np.maximum(margins[lowest - 1, every], margins[lowest + 1, every])
+    rest = np.flatnonzero(~flips & (2 * centre < ends))
+    return (
+        _between(around, changes, margins, hits, first[hits] - 1, first[hits]),
+        hits,
+        _between(around, changes, margins, rest, lowest[rest] - 1, lowest[rest] + 1),
+        rest,
+    )
+
+
+def _between(
+    around: _Brackets, changes: FloatArray, margins: FloatArray, which: IntArray, start: IntArray, stop: IntArray
+) -> _Brackets:
+    """Return the parts between two places each."""
+    ends = changes[start, which], changes[stop, which], margins[start, which], margins[stop, which]
+    return _Brackets(around.row[which], around.feature[which], around.sign[which], *ends)
+
+
+def _take(brackets: _Brackets, which: IntArray) -> _Brackets:
+    return _Brackets._make(column[which] for column in brackets)
+
+
+def _neighbour_brackets(
+    neighbours: Neighbours, probe: _Probe, rows: IntArray, features: IntArray, chosen: IntArray, limit: float
+) -> _Brackets:
+    """Return the changes in both directions at which the decision of nearest neighbours first flips.
+
+    Those that are missing because of ties are searched in steps.
+    """
+    row, feature, sign = np.tile(rows, 2), np.tile(features, 2), np.repeat([-1.0, 1.0], len(rows))
+    moves = Moves(row, feature, sign * probe.units[feature], chosen[row])
+    low, high = first_flips(neighbours, probe.X, moves, limit)
+    keeps, flips = np.ones(len(row)), np.full(len(row), -1.0)
+    found = _take(_Brackets(row, feature, sign, low, high, keeps, flips), np.flatnonzero(np.isfinite(high)))
+    tied = np.isnan(high).reshape(2, -1).any(axis=0)
+    if not tied.any():
+        return found
+    searched = _brackets(probe, rows[tied], features[tied], _grid(limit, _STEP), smooth=False)
+    return _Brackets._make(map(np.concatenate, zip(found, searched, strict=True)))
+
+
+def _grid(limit: float, step: float) -> FloatArray:
+    """Changes to try: equal steps from 0 to 1, steps of twice the size to 2, and so on to 8; then doubling."""
+    tiers = [np.arange(0.0, 1.0, step), *(np.arange(k, 2 * k, 2 * k * step) for k in (1.0, 2.0, 4.0))]
+    n_doublings = max(0, int(np.ceil(np.log2(limit / 8))))
+    changes = np.concatenate([*tiers, 8 * 2.0 ** np.arange(n_doublings)])
+    return np.append(changes[changes < limit], limit)
 
 
 def _smallest_changes(probe: _Probe, brackets: _Brackets, tol: float) -> FloatArray:

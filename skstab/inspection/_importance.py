@@ -7,23 +7,23 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skstab.feature_selection._filters import column_ranges
-from skstab.model_selection._columns import View, class_name
+from skstab._pipelines import class_name
+from skstab._statistics import column_deviations, column_ranges
+from skstab._typing import Estimator, FloatArray, IntArray, MatrixLike
 
 __all__ = ["deviations", "linear_importance", "margin_importance", "read_rows", "shares"]
 
-FloatArray = NDArray[np.float64]
 
 _BATCH = 2**20  # numbers of one batch of kernel matrices
 
 
-# --- What the importances share ---------------------------------------------------------------------------------------
+# -- what the importances share ----------------------------------------------------------------------------------------
 
 
 def read_rows(model: Any, X: Any) -> Any:
@@ -36,9 +36,9 @@ def read_rows(model: Any, X: Any) -> Any:
 
 
 def deviations(X: Any) -> FloatArray:
-    """Return the standard deviation of each feature: 0, not almost, where it is constant."""
+    """Return the standard deviation of each feature: exactly 0 if it is constant."""
     low, high = column_ranges(X)
-    return np.where(low == high, 0.0, View(X, None).deviations(slice(None)))
+    return np.where(low == high, 0.0, column_deviations(X))
 
 
 def shares(values: FloatArray) -> FloatArray:
@@ -47,20 +47,20 @@ def shares(values: FloatArray) -> FloatArray:
     return np.count_nonzero(values) * values / total if total > 0 else np.zeros_like(values)
 
 
-# --- Linear models ----------------------------------------------------------------------------------------------------
+# -- linear models -----------------------------------------------------------------------------------------------------
 
 
-def linear_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
+def linear_importance(model: Estimator, X: MatrixLike, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
     """Importance of the features of a linear model: its weights on features of unit variance.
 
     Parameters
     ----------
     model : object
-        A fitted model with `coef_`. Several rows of it (classes, outputs) enter by their Euclidean norm.
+        A fitted model with `coef_`. Several rows of it (classes, outputs) are combined by their Euclidean norm.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows the model was fitted on, which give the standard deviations of the features.
     y : array-like, default=None
-        Not used. It is there because `StabilityCV` gives it.
+        Not used. It is accepted because `StabilityCV` passes it.
 
     Returns
     -------
@@ -90,35 +90,35 @@ def linear_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatAr
         raise ValueError(
             f"model must have weights (coef_), {class_name(model)} has none: use flip_importance for other classifiers"
         )
-    X = read_rows(model, X)
+    units = deviations(read_rows(model, X))
     rows = np.atleast_2d(_dense(coef))
-    if rows.ndim > 2 or rows.shape[1] != X.shape[1]:
-        raise ValueError(f"model.coef_ must have one column for each of the {X.shape[1]} features, got {rows.shape}")
-    return shares(np.linalg.norm(rows, axis=0) * deviations(X))
+    if rows.ndim > 2 or rows.shape[1] != len(units):
+        raise ValueError(f"model.coef_ must have one column for each of the {len(units)} features, got {rows.shape}")
+    return shares(np.linalg.norm(rows, axis=0) * units)
 
 
 def _dense(values: Any) -> FloatArray:
     return np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
 
 
-# --- Kernel machines --------------------------------------------------------------------------------------------------
+# -- kernel machines ---------------------------------------------------------------------------------------------------
 
 
-def margin_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
-    """Importance of the features of a support vector machine: what each adds to the margin.
+def margin_importance(model: Any, X: MatrixLike, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
+    """Importance of the features of a support vector machine: the contribution of each to the margin.
 
-    By how much the squared norm of the weights, in the space of the kernel, changes once a feature is left out of the
-    kernel while the dual coefficients stay.
+    By how much the squared norm of the weights, in the space of the kernel, changes when a feature is left out of the
+    kernel while the dual coefficients stay the same.
 
     Parameters
     ----------
     model : object
-        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM` with any kernel but a precomputed one. A callable
+        A fitted `SVC`, `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM` with any kernel except a precomputed one. A callable
         kernel is called once for each feature, with that feature set to 0.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The rows the model was fitted on; gamma="scale" depends on them.
     y : array-like, default=None
-        Not used. It is there because `StabilityCV` gives it.
+        Not used. It is accepted because `StabilityCV` passes it.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def margin_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatAr
 
     See Also
     --------
-    flip_importance : Asks the decisions rather than the margin, of any classifier.
+    flip_importance : Importance from the decisions rather than the margin, of any classifier.
 
     Notes
     -----
@@ -136,9 +136,9 @@ def margin_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatAr
     `linear_importance` where features have unit variance. The cost is one kernel between the support vectors for each
     feature.
 
-    The change counts in absolute value, whichever its sign. Under a narrow "rbf" kernel a feature of pure noise, too,
-    moves the support vectors apart, and leaving it out changes the margin about as much as leaving out a useful one:
-    `flip_importance` tells them apart.
+    The change counts in absolute value. With a narrow "rbf" kernel a feature of pure noise also increases the distances
+    between support vectors, and leaving it out changes the margin about as much as leaving out a useful one:
+    `flip_importance` distinguishes them.
 
     References
     ----------
@@ -166,11 +166,11 @@ def margin_importance(model: Any, X: Any, y: ArrayLike | None = None) -> FloatAr
     return shares(np.concatenate(losses))
 
 
-def _binary_problems(dual: FloatArray, n_support: ArrayLike) -> FloatArray:
+def _binary_problems(dual: FloatArray, n_support: IntArray) -> FloatArray:
     """Return the coefficients αy of each one-against-one problem: problems × support vectors."""
     if len(dual) == 1:
         return dual
-    # The support vectors of class i against class j have row j of the coefficients, less one where j > i.
+    # The support vectors of class i against class j have row j of the coefficients, or j − 1 where j > i.
     sides = np.repeat(np.arange(len(dual) + 1), n_support)
     pairs = list(combinations(range(len(dual) + 1), 2))
     return np.array([np.where(sides == i, dual[j - 1], np.where(sides == j, dual[i], 0.0)) for i, j in pairs])
@@ -178,23 +178,24 @@ def _binary_problems(dual: FloatArray, n_support: ArrayLike) -> FloatArray:
 
 def _margin_losses(gaps: FloatArray, problems: FloatArray) -> FloatArray:
     """Sum |W² − W²₋f| over the problems for each feature, given K − K₋f: equation (8)."""
-    return np.abs(np.einsum("pbl,pl->pb", np.tensordot(problems, gaps, axes=(1, 1)), problems)).sum(axis=0)
+    losses = np.einsum("pbl,pl->pb", np.tensordot(problems, gaps, axes=(1, 1)), problems)
+    return np.asarray(np.abs(losses).sum(axis=0))
 
 
 def _gamma(model: Any, X: Any) -> float:
-    """Return the number that gamma stands for, by scikit-learn's definition of "scale" and "auto"."""
+    """Return the value of gamma as a number, by scikit-learn's definition of "scale" and "auto"."""
     if model.gamma == "auto":
-        return 1 / X.shape[1]
+        return float(1 / X.shape[1])
     if model.gamma != "scale":
         return float(model.gamma)
     variance = X.multiply(X).mean() - X.mean() ** 2 if issparse(X) else X.var()
-    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
 
 def _kernel_gaps(model: Any, X: Any) -> Iterator[FloatArray]:
     """Yield K − K₋f between the support vectors for a few features at a time: features × vectors × vectors."""
     if callable(model.kernel):
-        # scikit-learn keeps no vectors of such a model, only their places.
+        # scikit-learn stores no vectors of such a model, only their indices.
         yield from _callable_gaps(model.kernel, X[_places(model, X)])
         return
     vectors = model.support_vectors_
@@ -204,11 +205,11 @@ def _kernel_gaps(model: Any, X: Any) -> Iterator[FloatArray]:
         yield gap(_dense(vectors[:, columns]).T)
 
 
-def _places(model: Any, X: Any) -> NDArray[np.int64]:
+def _places(model: Any, X: Any) -> IntArray:
     n = model.shape_fit_[0]
     if X.shape[0] != n:
         raise ValueError(f"X must be the {n} rows that {class_name(model)} was fitted on, got {X.shape[0]} rows")
-    return model.support_
+    return np.asarray(model.support_)
 
 
 def _callable_gaps(kernel: Callable[..., Any], vectors: FloatArray) -> Iterator[FloatArray]:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-from scipy.special import ndtri
-
 from skstab.inspection._plotting import COLOURS, DARK, GREY, PALE, add_legend_beside, error_lengths, figure_and_axes
-from skstab.model_selection._pareto import STRATEGIES, ParetoRefit, column, front_of, objectives, standard_error
+from skstab.model_selection import ParetoRefit, search_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _MARKS = {"knee": "s", "weighted": "D", "one_se": "^", "tolerance": "v"}
-_LEVEL = 0.95
 
 
 class ParetoFrontDisplay:
-    """The candidates of a search by score and stability, those that no other one beats, and what to choose of them.
+    """The candidates of a search by score and stability, their Pareto front, and what each strategy would choose.
 
     Parameters
     ----------
@@ -49,8 +45,9 @@ class ParetoFrontDisplay:
     Notes
     -----
     Error bars are 95% intervals. In a search with one split they are those of the resamples within it: the jackknife
-    interval of the measure, and 1.96 standard errors of the score, which take the resamples for independent. In a
-    search with several splits they are 1.96 standard errors between these. Where the table has neither there are none.
+    interval of the measure, which is about the resampling error, and 1.96 standard errors of the score, which are about
+    other data. In a search with several splits they are 1.96 standard errors between these. If the table has neither,
+    there are no error bars.
 
     References
     ----------
@@ -98,17 +95,17 @@ class ParetoFrontDisplay:
 
         Parameters
         ----------
-        search : GridSearchCV, RandomizedSearchCV or the like
+        search : GridSearchCV, RandomizedSearchCV or similar
             Fitted, with the metrics `score` and `stability`.
         score : str
             Name of the metric for which more is better.
         stability : str
             Name of the measure of stability.
         gamma : float, default=None
-            Weight of the score for the strategy "weighted"; None takes that of the :class:`ParetoRefit` of the search,
+            Weight of the score for the strategy "weighted"; None uses that of the :class:`ParetoRefit` of the search,
             or 0.5.
         tolerance : float, default=None
-            Loss of score that the strategy "tolerance" accepts; None takes that of the :class:`ParetoRefit` of the
+            Loss of score that the strategy "tolerance" accepts; None uses that of the :class:`ParetoRefit` of the
             search, or leaves the strategy out.
 
         Returns
@@ -171,39 +168,15 @@ class ParetoFrontDisplay:
         Returns
         -------
         table : DataFrame
-            One row a candidate, by its number: `score` and `stability` with the ends of their intervals (`score_low`,
+            One row per candidate, by its number: `score` and `stability` with the ends of their intervals (`score_low`,
             `score_high`, `stability_low`, `stability_high`), whether it is `on_front`, whether the search has `chosen`
-            it, the names of the `strategies` that would choose it, and its `params` where the table has them. The
+            it, the names of the `strategies` that would choose it, and its `params` if the table has them. The
             stability of a candidate that selects nothing is missing, and it is not drawn.
         """
-        import pandas as pd
-
-        a, s = objectives(self.cv_results, self.score, self.stability)
-        numbers = np.arange(len(a))
-        table = pd.DataFrame({"score": a, "stability": s}, index=pd.Index(numbers, name="candidate"))
-        for axis, name in (("score", self.score), ("stability", self.stability)):
-            table[f"{axis}_low"], table[f"{axis}_high"] = _interval(self.cv_results, name)
-        table["on_front"] = np.isin(numbers, front_of(a, s))
-        table["chosen"] = False if self.chosen is None else numbers == self.chosen
-        choices = self._choices()
-        table["strategies"] = [", ".join(name for name in choices if choices[name] == i) for i in numbers]
-        if "params" in self.cv_results:
-            table["params"] = list(self.cv_results["params"])
-        return table
-
-    def _choices(self) -> dict[str, int]:
-        """Candidate that each strategy chooses, of those strategies that can be told."""
-        left_out = set()
-        if self.tolerance is None:
-            left_out.add("tolerance")
-        if _standard_error(self.cv_results, self.score) is None:
-            left_out.add("one_se")
         options = {"gamma": self.gamma, "tolerance": self.tolerance}
-        return {
-            strategy: ParetoRefit(self.score, self.stability, strategy=strategy, **options)(self.cv_results)
-            for strategy in STRATEGIES
-            if strategy not in left_out
-        }
+        table = search_table(self.cv_results, score=self.score, stability=self.stability, **options)
+        table["chosen"] = False if self.chosen is None else table.index == self.chosen
+        return table
 
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw the candidates.
@@ -211,9 +184,9 @@ class ParetoFrontDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
         legend : bool, default=True
-            Whether to name the marks.
+            Whether to draw a legend of the marks.
 
         Returns
         -------
@@ -260,7 +233,7 @@ class ParetoFrontDisplay:
         for rank, strategy in enumerate(_MARKS):
             rows = table[table["strategies"].str.contains(strategy)]
             if len(rows):
-                # One around the other where strategies agree.
+                # Concentric marks where strategies agree.
                 name = strategy + details.get(strategy, "")
                 drawn[name] = self._mark(rows, _MARKS[strategy], 11 + 3.5 * rank, "none")
         return drawn
@@ -268,24 +241,6 @@ class ParetoFrontDisplay:
     def _mark(self, rows: pd.DataFrame, marker: str, size: float, fill: str) -> Any:
         from matplotlib.lines import Line2D
 
-        style = {"marker": marker, "linestyle": "none", "color": DARK, "markerfacecolor": fill}
+        style: dict[str, Any] = {"marker": marker, "linestyle": "none", "color": DARK, "markerfacecolor": fill}
         self.ax_.plot(rows["score"], rows["stability"], markersize=size, zorder=4, **style)
         return Line2D([], [], markersize=7, **style)
-
-
-def _interval(cv_results: Any, name: str) -> tuple[Any, Any]:
-    """Ends of the 95% interval of a metric: its own where the search has one split, or from the standard error."""
-    if f"split1_test_{name}" not in cv_results and _has(cv_results, f"{name}_low"):
-        return column(cv_results, f"{name}_low"), column(cv_results, f"{name}_high")
-    value, error = column(cv_results, name), _standard_error(cv_results, name)
-    half = np.full_like(value, np.nan) if error is None else ndtri((1 + _LEVEL) / 2) * error
-    return value - half, value + half
-
-
-def _standard_error(cv_results: Any, name: str) -> Any:
-    known = f"split1_test_{name}" in cv_results or _has(cv_results, f"{name}_se")
-    return standard_error(cv_results, name) if known else None
-
-
-def _has(cv_results: Any, name: str) -> bool:
-    return name in cv_results or f"mean_test_{name}" in cv_results

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skstab._typing import NamesLike
 from skstab.inspection._plotting import (
     DARK,
     GREY,
@@ -24,6 +26,9 @@ from skstab.inspection._sources import check_mask, most_frequent, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MANY = 200  # paths that would be a grey band
+_STABILITY = ("value", "stability", "low", "high")
 
 
 class StabilityPathDisplay:
@@ -43,6 +48,10 @@ class StabilityPathDisplay:
         Which features are selected; None takes those that reach the threshold somewhere.
     feature_names : array-like of str, default=None
         Names of the features; None takes those of the rows of a DataFrame, or x0, x1, …
+    stability : DataFrame, default=None
+        Stability of the selection at each value, as `stability_path_` of a
+        :class:`~skstab.feature_selection.StabilitySelection`: columns `value`, `stability`, `low` and `high`, and
+        `replication` where it is known.
 
     Attributes
     ----------
@@ -70,15 +79,19 @@ class StabilityPathDisplay:
     def __init__(
         self,
         selection_path: Any,
-        param_values: Any,
+        param_values: ArrayLike,
         *,
         param_name: str = "regularisation",
         threshold: float | None = None,
-        selected: Any = None,
-        feature_names: Any = None,
+        selected: ArrayLike | None = None,
+        feature_names: NamesLike | None = None,
+        stability: Any = None,
     ) -> None:
         self.selection_path = np.asarray(selection_path, dtype=np.float64)
-        self.param_values = np.asarray(param_values, dtype=np.float64)
+        try:
+            self.param_values = np.asarray(param_values, dtype=np.float64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"param_values must be numbers, got {param_values!r}") from error
         if self.selection_path.shape[1:] != self.param_values.shape:
             raise ValueError(
                 "selection_path must have a row for each feature and a column for each of the "
@@ -90,6 +103,7 @@ class StabilityPathDisplay:
         self.param_name = param_name
         self.threshold = check_share(threshold, "threshold")
         self.selected = check_mask(selected, "selected", len(self.selection_path))
+        self.stability = _check_stability(stability)
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
@@ -108,25 +122,29 @@ class StabilityPathDisplay:
         if not hasattr(estimator, "param_name"):
             raise TypeError(f"estimator must be a fitted StabilitySelection, got {type(estimator).__name__}")
         check_is_fitted(estimator, "selection_path_")
+        threshold = getattr(estimator, "threshold_", estimator.threshold)
         return cls(
             estimator.selection_path_,
             estimator.param_values_,
             param_name=getattr(estimator, "param_name_", estimator.param_name),
-            threshold=getattr(estimator, "threshold_", estimator.threshold),
+            # A selection by expected false positives has no threshold.
+            threshold=None if np.isnan(threshold) else threshold,
             selected=estimator.get_support(),
             feature_names=names_of(estimator, len(estimator.selection_path_)),
+            stability=getattr(estimator, "stability_path_", None),
         )
 
     @classmethod
     def from_path(
         cls,
-        selection_path: Any,
-        param_values: Any,
+        selection_path: ArrayLike,
+        param_values: ArrayLike,
         *,
         param_name: str = "regularisation",
         threshold: float | None = None,
-        selected: Any = None,
-        feature_names: Any = None,
+        selected: ArrayLike | None = None,
+        feature_names: NamesLike | None = None,
+        stability: Any = None,
     ) -> Self:
         """Show a table of probabilities.
 
@@ -144,6 +162,8 @@ class StabilityPathDisplay:
             Which features are selected; None takes those that reach the threshold somewhere.
         feature_names : array-like of str, default=None
             Names of the features; None takes those of the rows of a DataFrame, or x0, x1, …
+        stability : DataFrame, default=None
+            Stability of the selection at each value: columns `value`, `stability`, `low` and `high`.
 
         Returns
         -------
@@ -157,19 +177,30 @@ class StabilityPathDisplay:
             threshold=threshold,
             selected=selected,
             feature_names=feature_names,
+            stability=stability,
         )
 
-    def frame(self) -> pd.DataFrame:
+    def frame(self, *, kind: str = "features") -> pd.DataFrame:
         """Tabulate the paths.
+
+        Parameters
+        ----------
+        kind : {"features", "stability"}, default="features"
+            What is tabulated: the paths of the features, or the stability of the selection along them.
 
         Returns
         -------
         table : DataFrame
             One row for each feature and value: `feature`, its `column`, the `value` of the parameter, the `probability`
-            of selection at it, and whether the feature is `selected`.
+            of selection at it, and whether the feature is `selected`; or one row for each value with its `stability`
+            and the ends of an interval.
         """
         import pandas as pd
 
+        if kind == "stability":
+            return pd.DataFrame(columns=list(_STABILITY)) if self.stability is None else self.stability.copy()
+        if kind != "features":
+            raise ValueError(f"kind must be 'features' or 'stability', got {kind!r}")
         d, n_values = self.selection_path.shape
         column = np.repeat(np.arange(d), n_values)
         return pd.DataFrame(
@@ -186,21 +217,24 @@ class StabilityPathDisplay:
         if self.selected is not None:
             return self.selected
         if self.threshold is not None:
-            return self.selection_path.max(axis=1) >= self.threshold
+            return np.asarray(self.selection_path.max(axis=1) >= self.threshold)
         return np.zeros(len(self.selection_path), dtype=bool)
 
-    def plot(self, ax: Any = None, *, n_named: int = 14, legend: bool = True) -> Self:
+    def plot(self, ax: Any = None, *, n_named: int = 14, legend: bool = True, stability: bool = True) -> Self:
         """Draw the paths.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
         n_named : int, default=14
             Number of selected features, at most 28, that have a colour and a name: those of largest probability. Other
-            selected features are grey lines, features that are not selected pale ones.
+            selected features are grey lines, features that are not selected pale ones. Where more than 200 are not
+            selected, those of largest probability among them have a name as well, up to this number.
         legend : bool, default=True
-            Whether to name the paths, beside the axes.
+            Whether to draw a legend of the paths, next to the axes.
+        stability : bool, default=True
+            Whether to draw the stability of the selection along the path, where it is known: 0 is as by chance.
 
         Returns
         -------
@@ -210,29 +244,57 @@ class StabilityPathDisplay:
         n_named = check_count(n_named, "n_named", most=N_STYLES)
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_named, least=4.8)))
         values, curves, is_in = _curves(self.frame())
-        order = most_frequent(curves.max(axis=1), curves.mean(axis=1))
-        named, more = np.split(order[is_in[order]], [n_named])
-        drawn = [(self.feature_names[i], self._path(values, curves[i], rank)) for rank, i in enumerate(named)]
-        for name, columns, colour in (("more selected", more, GREY), ("not selected", np.flatnonzero(~is_in), PALE)):
-            if len(columns):
-                drawn.append((f"{len(columns)} {name}", self._bundle(values, curves[columns], colour)))
+        drawn = self._draw_features(values, curves, is_in, n_named)
+        if stability and self.stability is not None:
+            drawn += self._draw_stability()
         self._label(values, curves)
         if legend:
             add_legend_beside(self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn])
         return self
 
-    def _path(self, values: np.ndarray, curve: np.ndarray, rank: int) -> Any:
-        # Markers of neighbouring paths stand at different values.
+    def _draw_features(self, values: np.ndarray, curves: np.ndarray, is_in: np.ndarray, n_named: int) -> list[Any]:
+        """Draw named paths and bundles of others, and return what a legend says of them."""
+        order = most_frequent(curves.max(axis=1), curves.mean(axis=1))
+        named, more = np.split(order[is_in[order]], [n_named])
+        rest = order[~is_in[order]]
+        n_top = n_named - len(named) if len(rest) > _MANY else 0
+        top, rest = np.split(rest, [n_top])
+        drawn = [(self.feature_names[i], self._path(values, curves[i], rank)) for rank, i in enumerate(named)]
+        for rank, i in enumerate(top, start=len(named)):
+            drawn.append((f"{self.feature_names[i]} (not selected)", self._path(values, curves[i], rank, width=0.8)))
+        for name, columns, colour in (("more selected", more, GREY), ("not selected", rest, PALE)):
+            if len(columns):
+                label = f"{len(columns)} {'others' if n_top and name == 'not selected' else name}"
+                drawn.append((label, self._bundle(values, curves[columns], colour)))
+        return drawn
+
+    def _draw_stability(self) -> list[Any]:
+        """Draw the stability of the selection with its interval, and that of replication."""
+        table = self.frame(kind="stability").sort_values("value")
+        value = table["value"].to_numpy(dtype=np.float64)
+        drawn = []
+        for name, low, high, label, style in (
+            ("stability", "low", "high", "selection stability", "-"),
+            ("replication", "replication_low", "replication_high", "replication", ":"),
+        ):
+            if name in table and table[name].notna().any():
+                (line,) = self.ax_.plot(value, table[name], color="black", linewidth=2.4, linestyle=style, zorder=4)
+                self.ax_.fill_between(value, table[low], table[high], color="black", alpha=0.12, linewidth=0, zorder=2)
+                drawn.append((label, line))
+        return drawn
+
+    def _path(self, values: np.ndarray, curve: np.ndarray, rank: int, *, width: float = 1.6) -> Any:
+        # Markers of neighbouring paths are at different values.
         every = max(len(values) // 6, 1)
         style = {**LINES[rank], "markevery": (rank % every, every)}
-        return self.ax_.plot(values, curve, linewidth=1.6, zorder=3, **style)[0]
+        return self.ax_.plot(values, curve, linewidth=width, zorder=3, **style)[0]
 
     def _bundle(self, values: np.ndarray, curves: np.ndarray, colour: str) -> Any:
-        """Draw many thin paths, and return what stands for them in a legend."""
+        """Draw many thin paths, and return their handle for the legend."""
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D
 
-        points = np.stack([np.broadcast_to(values, curves.shape), curves], axis=-1)
+        points: Any = np.stack([np.broadcast_to(values, curves.shape), curves], axis=-1)
         opacity = min(1.0, max(100 / len(curves), 0.1))
         self.ax_.add_collection(
             LineCollection(points, colors=colour, linewidths=0.8, alpha=opacity, rasterized=len(curves) > 200)
@@ -244,7 +306,7 @@ class StabilityPathDisplay:
         self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)
         self.ax_.set_xlim(values[0], values[-1])
         log_scale_if_wide(self.ax_.xaxis, values)
-        # The more a value regularises, the fewer features it selects.
+        # The stronger the regularisation, the fewer features are selected.
         if curves[:, 0].sum() > curves[:, -1].sum():
             self.ax_.invert_xaxis()
         if self.threshold is not None:
@@ -259,3 +321,13 @@ def _curves(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
     order = np.argsort(values[0], kind="stable")
     return values[0, order], curves[:, order], selected[:, 0]
+
+
+def _check_stability(table: Any) -> Any:
+    """Check the stability along a path, or None."""
+    if table is None:
+        return None
+    missing = [name for name in _STABILITY if name not in getattr(table, "columns", ())]
+    if missing:
+        raise ValueError(f"stability must be a DataFrame with the columns {', '.join(_STABILITY)}, but lacks {missing}")
+    return table.copy()

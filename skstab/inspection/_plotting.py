@@ -1,25 +1,26 @@
-"""What the displays share: axes, colours that everyone can tell apart, names that fit."""
+"""What the displays share: axes, colours that everyone can distinguish, names that fit."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from numbers import Integral, Real
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skstab._checks import check_int, check_number
+
 if TYPE_CHECKING:
     import pandas as pd
 
-# Okabe and Ito's colours for all kinds of sight, dark and light ones in turn so that neighbours differ in grey, too.
+# Okabe and Ito's colours for any colour vision; dark and light ones alternate, so that neighbours differ in grey, too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#F0E442")
 DARK = "#222222"
 GREY = "#888888"
 PALE = "#CCCCCC"
 
-# Seven colours and four hatches or dashes in step give 28 styles; neighbours differ in both.
+# Seven colours and four hatches or dashes, advanced together, give 28 styles; neighbours differ in both.
 N_STYLES = 28
 _HATCHES, _DASHES, _MARKERS = (None, "////", "..", "\\\\\\\\"), ("-", "--", "-.", ":"), "osD^vPX"
 _LINE_COLOURS = (*COLOURS[:6], "black")  # yellow lines are hard to see
@@ -35,7 +36,7 @@ _LINE_HEIGHT = 1.2
 _LEGEND_LINE_HEIGHT = 1.6
 _LETTER_WIDTH = 0.55
 _TICK_WIDTH = 24.0
-_WIDE = 20  # times that the largest value is larger than the smallest
+_WIDE = 20  # ratio of the largest to the smallest value
 
 
 def require_matplotlib() -> Any:
@@ -54,29 +55,23 @@ def figure_and_axes(ax: Any, size: tuple[float, float] = (6.4, 4.8)) -> tuple[An
         raise TypeError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}")
     if ax is not None:
         return ax.figure, ax
-    return plt.subplots(figsize=size, layout="constrained")
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
+    return figure, axes
 
 
 def height_of(n_rows: int, *, least: float = 2.4, per_row: float = 0.22) -> float:
-    """Height in inches of a figure with so many named rows, or of a usual one where they are too many to name."""
+    """Height in inches of a figure with this number of named rows, or the usual height if they are too many to name."""
     return max(per_row * n_rows + 1.0, least) if n_rows <= 60 else 4.8
 
 
 def check_count(value: Any, name: str, *, most: int | None = None, optional: bool = False) -> Any:
-    """Check a number of things; None, where it is an option, is all of them."""
-    if value is None and optional:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1 or (most and value > most):
-        ends = "of at least 1" if most is None else f"from 1 to {most}"
-        raise ValueError(f"{name} must be an int {ends}, got {value!r}")
-    return int(value)
+    """Check a count; None, if allowed, means all."""
+    return None if value is None and optional else check_int(value, name, most=most)
 
 
 def check_share(value: Any, name: str) -> Any:
     """Check a probability, or None."""
-    if value is not None and not (isinstance(value, Real) and 0 <= value <= 1):
-        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
-    return value
+    return None if value is None else check_number(value, name, "a number from 0 to 1", least=0, most=1)
 
 
 def check_order(order: Any) -> None:
@@ -86,23 +81,23 @@ def check_order(order: Any) -> None:
 
 
 def number_label(order: str, n_drawn: int, n_features: int) -> str:
-    """Say what the numbers of features along an axis are."""
+    """Label of an axis with numbers of features."""
     if order == "frequency":
         return "feature (rank by selection frequency)"
     return "feature (column)" if n_drawn == n_features else f"the {n_drawn} most frequent of {n_features} features"
 
 
 def error_lengths(table: pd.DataFrame, value: str, low: str, high: str) -> np.ndarray:
-    """Lengths of the error bars below and above; none where the ends are not known."""
+    """Lengths of the error bars below and above; none if the ends are unknown."""
     lengths = np.stack([table[value] - table[low], table[high] - table[value]])
-    return np.maximum(np.nan_to_num(lengths), 0.0)
+    return np.asarray(np.maximum(np.nan_to_num(lengths), 0.0))
 
 
-# -- names -----------------------------------------------------------------------------------------------------------
+# -- names -------------------------------------------------------------------------------------------------------------
 
 
 def shorten(name: Any, width: int = 24) -> str:
-    """Take letters out of the middle of a long name: both ends tell it from its neighbours."""
+    """Remove letters from the middle of a long name: both ends distinguish it from its neighbours."""
     text = " ".join(str(name).split())
     if len(text) <= width:
         return text
@@ -111,7 +106,7 @@ def shorten(name: Any, width: int = 24) -> str:
 
 
 def shorten_all(names: Sequence[Any], width: int = 24) -> list[str]:
-    """Shorten names; those that would look the same begin where they differ."""
+    """Shorten names; names that would look the same are shown from where they differ."""
     labels, alike = [shorten(name, width) for name in names], defaultdict(set)
     for label, name in zip(labels, names, strict=True):
         alike[label].add(" ".join(str(name).split()))
@@ -125,46 +120,47 @@ def shorten_all(names: Sequence[Any], width: int = 24) -> list[str]:
 
 
 def _word_start(prefix: str) -> int:
-    """Where the last word of a common beginning starts, unless that is far back."""
+    """Where the last word of a common prefix starts, unless that is far from its end."""
     start = prefix.rfind(" ") + 1
     return start if len(prefix) - start < 8 else len(prefix)
 
 
 def names_fit(axis: Any, n_names: int) -> bool:
-    """Tell whether so many names in a row along an axis can be read."""
+    """Whether this number of names along an axis can be read."""
     return _room(axis, n_names) >= _SMALLEST_FONT * _LINE_HEIGHT
 
 
 def name_ticks(axis: Any, names: Sequence[Any], *, width: int | None = None) -> None:
-    """Name the ticks 0, 1, … of an axis, as large as there is room; upright where they are too long to lie."""
+    """Name the ticks 0, 1, … of an axis, as large as there is space; vertical if they are too long to be horizontal."""
     from matplotlib import rcParams
 
     room = _room(axis, len(names))
-    size = min(_points(rcParams[f"{axis.axis_name}tick.labelsize"]), room / _LINE_HEIGHT)
+    usual = rcParams["xtick.labelsize" if axis.axis_name == "x" else "ytick.labelsize"]
+    size = min(_points(usual), room / _LINE_HEIGHT)
     labels = shorten_all(names, width or _longest_name(axis, size))
     lying = room / _LETTER_WIDTH / max(1, *map(len, labels))
     is_upright = axis.axis_name == "x" and lying < _SMALLEST_LYING_FONT
     if axis.axis_name == "x" and not is_upright:
         size = min(size, lying)
-    # A dollar sign in a name is no mathematics.
+    # A dollar sign in a name is not mathematics.
     axis.set_ticks(range(len(names)), labels, fontsize=size, parse_math=False, rotation=90 if is_upright else 0)
 
 
 def _longest_name(axis: Any, size: float) -> int:
-    """Number of letters of a name that leaves enough of the other axis to draw on."""
+    """Number of letters of a name that leaves enough space for the other axis."""
     other = axis.axes.xaxis if axis.axis_name == "y" else axis.axes.yaxis
     return min(max(int(0.7 * _room(other, 1) / size / _LETTER_WIDTH), 10), 24)
 
 
 def _room(axis: Any, n: int) -> float:
-    """Points of an axis for each of so many things along it, once the figure is laid out."""
+    """Points of an axis for each of a number of items along it, after the layout of the figure."""
     box = axis.axes.get_window_extent()
     pixels = box.height if axis.axis_name == "y" else box.width
-    return pixels * _share_left(axis) * 72 / axis.axes.figure.dpi / max(n, 1)
+    return float(pixels * _share_left(axis) * 72 / axis.axes.figure.dpi / max(n, 1))
 
 
 def _share_left(axis: Any) -> float:
-    """Share of an axis that is likely to be left by a layout engine, which makes room for labels in the end."""
+    """Share of an axis that a layout engine, which makes room for labels at the end, will probably leave."""
     if axis.axis_name == "y" or axis.axes.figure.get_layout_engine() is None:
         return 1.0
     spec = axis.axes.get_subplotspec()
@@ -186,7 +182,7 @@ def whole_numbers(axis: Any) -> None:
 
 
 def log_scale_if_wide(axis: Any, values: Any) -> None:
-    """Scale an axis of values of several sizes by logarithms, with ticks at 1, 2, 5, 10, or 1, 10 where it is short."""
+    """Make an axis of values of several magnitudes logarithmic, with ticks at 1, 2, 5, 10, or 1, 10 if it is short."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     low, high = np.min(values), np.max(values)
@@ -200,7 +196,7 @@ def log_scale_if_wide(axis: Any, values: Any) -> None:
 
 
 def add_legend(ax: Any, handles: Sequence[Any], names: Sequence[Any], **options: Any) -> Any:
-    """Name artists as they are called, with all signs that matplotlib would take for its own."""
+    """Name artists literally, including signs that have a special meaning for matplotlib."""
     # Labels that start with an underscore would be left out: number the artists first.
     legend = ax.legend(handles, [str(number) for number in range(len(handles))], frameon=False, **options)
     for text, label in zip(legend.get_texts(), shorten_all(names), strict=True):
@@ -218,7 +214,7 @@ def add_legend_above(ax: Any, handles: Sequence[Any], names: Sequence[Any]) -> A
 
 
 def add_legend_beside(ax: Any, handles: Sequence[Any], names: Sequence[Any]) -> Any:
-    """Name artists on the right of the axes, smaller if need be, and only as many as there is room for."""
+    """Name artists on the right of the axes, smaller if necessary, and only as many as there is space for."""
     size = min(_points("small"), _room(ax.yaxis, len(handles)) / _LEGEND_LINE_HEIGHT)
     if size < _SMALLEST_FONT:
         size = _SMALLEST_FONT

@@ -22,7 +22,7 @@ _COLUMNS = ["stability", "low", "high", "random"]
 
 
 class StabilityProfileDisplay:
-    """Stability for every number of selected features, beside that of selecting at random.
+    """Stability for every number of selected features, compared with that of selecting at random.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class StabilityProfileDisplay:
         -------
         table : DataFrame
             One row for each `selector` and `size`: `stability` with the ends `low` and `high` of its interval, and the
-            stability `random` of choosing as many features at random.
+            stability `random` of choosing the same number of features at random.
         """
         import pandas as pd
 
@@ -107,9 +107,9 @@ class StabilityProfileDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
         legend : bool, default=True
-            Whether to name the curves.
+            Whether to draw a legend of the curves.
 
         Returns
         -------

@@ -1,11 +1,15 @@
-"""How often each feature is selected, and how sure that is."""
+"""How often each feature is selected, and how precise that is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skstab._checks import check_level
+from skstab._statistics import wilson_interval
+from skstab._typing import NamesLike, RunsLike
 from skstab.inspection._plotting import (
     COLOURS,
     DARK,
@@ -23,9 +27,7 @@ from skstab.inspection._plotting import (
     number_label,
     whole_numbers,
 )
-from skstab.inspection._sources import check_mask, fitted_runs, most_frequent, names_of
-from skstab.metrics._tables import check_supports
-from skstab.model_selection._summary import wilson_interval
+from skstab.inspection._sources import as_runs, check_mask, fitted_cv, most_frequent, names_of, runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +43,9 @@ class SelectionFrequencyDisplay:
     n_runs : int
         Number of runs.
     feature_names : array-like of str, default=None
-        Names of the features; None takes x0, x1, …
+        Names of the features; None uses x0, x1, …
     selected : array-like of bool of shape (n_features,), default=None
-        Which features are selected in the end; None takes those that reach the threshold.
+        Which features are selected in the end; None means those that reach the threshold.
     threshold : float, default=None
         Frequency from which a feature counts as selected; None draws no line.
     confidence_level : float, default=0.95
@@ -79,11 +81,11 @@ class SelectionFrequencyDisplay:
 
     def __init__(
         self,
-        frequencies: Any,
+        frequencies: ArrayLike,
         n_runs: int,
         *,
-        feature_names: Any = None,
-        selected: Any = None,
+        feature_names: NamesLike | None = None,
+        selected: ArrayLike | None = None,
         threshold: float | None = None,
         confidence_level: float = 0.95,
     ) -> None:
@@ -92,9 +94,7 @@ class SelectionFrequencyDisplay:
         self.feature_names = names_of(None, len(self.frequencies), feature_names)
         self.selected = check_mask(selected, "selected", len(self.frequencies))
         self.threshold = check_share(threshold, "threshold")
-        if not 0 < confidence_level < 1:
-            raise ValueError(f"confidence_level must be between 0 and 1, got {confidence_level!r}")
-        self.confidence_level = confidence_level
+        self.confidence_level = check_level(confidence_level)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, confidence_level: float = 0.95) -> Self:
@@ -102,8 +102,8 @@ class SelectionFrequencyDisplay:
 
         Parameters
         ----------
-        estimator : StabilityCV
-            Fitted; also a pipeline or a search that holds one. Its threshold is drawn where it selects by
+        estimator : StabilityCV or Runs
+            Fitted; also a pipeline or a search that contains one. Its threshold is drawn if it selects by
             `support="consensus"`.
         confidence_level : float, default=0.95
             Level of Wilson's intervals.
@@ -113,22 +113,22 @@ class SelectionFrequencyDisplay:
         display : SelectionFrequencyDisplay
             The display, not drawn yet.
         """
-        runs = fitted_runs(estimator)
+        runs, cv = runs_of(estimator), fitted_cv(estimator)
         return cls(
-            runs.selection_frequencies_,
-            runs.supports_.shape[0],
-            feature_names=names_of(runs, runs.supports_.shape[1]),
-            selected=runs.get_support(),
-            threshold=runs.threshold if runs.support == "consensus" else None,
+            runs.frequencies().to_numpy(),
+            len(runs),
+            feature_names=runs.feature_names,
+            selected=runs.refit if cv is None else cv.get_support(),
+            threshold=cv.threshold if cv is not None and cv.support == "consensus" else None,
             confidence_level=confidence_level,
         )
 
     @classmethod
     def from_supports(
         cls,
-        supports: Any,
+        supports: RunsLike,
         *,
-        feature_names: Any = None,
+        feature_names: NamesLike | None = None,
         threshold: float | None = None,
         confidence_level: float = 0.95,
     ) -> Self:
@@ -139,7 +139,7 @@ class SelectionFrequencyDisplay:
         supports : array-like, sparse matrix or DataFrame of shape (n_runs, n_features)
             Which features each run selected.
         feature_names : array-like of str, default=None
-            Names of the features; None takes those of a DataFrame, or x0, x1, …
+            Names of the features; None uses those of a DataFrame, or x0, x1, …
         threshold : float, default=None
             Frequency from which a feature counts as selected.
         confidence_level : float, default=0.95
@@ -150,11 +150,11 @@ class SelectionFrequencyDisplay:
         display : SelectionFrequencyDisplay
             The display, not drawn yet.
         """
-        table = check_supports(supports)
+        runs = as_runs(supports, feature_names=feature_names)
         return cls(
-            table.counts / table.n_runs,
-            table.n_runs,
-            feature_names=names_of(supports, table.n_features, feature_names),
+            runs.frequencies().to_numpy(),
+            len(runs),
+            feature_names=runs.feature_names,
             threshold=threshold,
             confidence_level=confidence_level,
         )
@@ -165,8 +165,8 @@ class SelectionFrequencyDisplay:
         Returns
         -------
         table : DataFrame
-            One row a feature, the most frequent first: `feature`, its `column`, its `frequency` with the ends `low` and
-            `high` of the interval, and whether it is `selected` in the end (missing where nothing says so).
+            One row per feature, the most frequent first: `feature`, its `column`, its `frequency` with the ends `low`
+            and `high` of the interval, and whether it is `selected` in the end (missing if unknown).
         """
         import pandas as pd
 
@@ -188,7 +188,7 @@ class SelectionFrequencyDisplay:
         if self.selected is not None:
             return self.selected
         if self.threshold is not None:
-            return self.frequencies >= self.threshold
+            return np.asarray(self.frequencies >= self.threshold)
         return np.full(len(self.frequencies), None)
 
     def plot(
@@ -201,18 +201,18 @@ class SelectionFrequencyDisplay:
     ) -> Self:
         """Draw the frequencies.
 
-        Features are named from top to bottom; where there are too many for that they are numbered from left to right.
+        Features are named from top to bottom; if there are too many for that, they are numbered from left to right.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
         top_k : int, default=30
-            Draw only so many of the most frequent features; None draws all.
+            Draw only this number of the most frequent features; None draws all.
         order : {"frequency", "column"}, default="frequency"
-            Whether the most frequent features come first, or features stand as in the data.
+            Whether the most frequent features come first, or features are in the order of the data.
         legend : bool, default=True
-            Whether to say what filled and hollow points mean, where there are both.
+            Whether to draw a legend of filled and hollow points, if there are both.
 
         Returns
         -------

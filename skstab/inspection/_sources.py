@@ -8,17 +8,38 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skstab._matrices import as_masks
+from skstab._pipelines import find_part
 from skstab.model_selection import StabilityCV
-from skstab.model_selection._scorers import find_runs
+from skstab.runs import Runs
 
 
-def fitted_runs(estimator: Any) -> StabilityCV:
-    """Return the fitted `StabilityCV` that an estimator is or holds."""
-    runs = find_runs(estimator)
-    if runs is None:
-        raise TypeError(f"estimator must be a fitted StabilityCV or hold one, got {type(estimator).__name__}")
-    check_is_fitted(runs)
-    return runs
+def fitted_cv(estimator: Any) -> StabilityCV | None:
+    """Return the fitted `StabilityCV` that an estimator is or contains."""
+    found: StabilityCV | None = find_part(estimator, lambda part: isinstance(part, StabilityCV))
+    if found is not None:
+        check_is_fitted(found)
+    return found
+
+
+def runs_of(source: Any) -> Runs:
+    """Return the runs that a source is or contains."""
+    if isinstance(source, Runs):
+        return source
+    if isinstance(getattr(source, "runs_", None), Runs):
+        return source.runs_  # type: ignore[no-any-return]
+    found = fitted_cv(source)
+    if found is None:
+        raise TypeError(f"estimator must be Runs, a fitted StabilityCV or contain one, got {type(source).__name__}")
+    return found.runs_
+
+
+def as_runs(source: Any, *, feature_names: Any = None, name: str = "supports") -> Runs:
+    """Return the runs that a source is or contains; otherwise it is a table of supports."""
+    if isinstance(source, Runs) or hasattr(source, "runs_"):
+        return runs_of(source)
+    masks = as_masks(source, name)
+    return Runs(masks, feature_names=names_of(source, masks.shape[1], feature_names))
 
 
 def names_of(source: Any, n_features: int, feature_names: Any = None) -> np.ndarray:
@@ -45,7 +66,7 @@ def check_mask(mask: Any, name: str, n_features: int) -> np.ndarray | None:
 
 
 def by_name(source: Any, default: str) -> dict[str, Any]:
-    """Return several things by name as they are, and a single one under a default name."""
+    """Return a dict as it is, and a single object under a default name."""
     if not isinstance(source, Mapping):
         return {default: source}
     if not source:
@@ -54,5 +75,19 @@ def by_name(source: Any, default: str) -> dict[str, Any]:
 
 
 def most_frequent(counts: Any, *tie_breakers: Any) -> np.ndarray:
-    """Columns in decreasing order of their counts, then of the tie breakers, then as they stand."""
+    """Columns in decreasing order of their counts, then of the tie breakers, then in the given order."""
     return np.lexsort([-np.asarray(key) for key in (*reversed(tie_breakers), counts)])
+
+
+def supports_of(source: Any) -> tuple[Runs, Any]:
+    """Return the runs that a source is or contains, at least two of them, with the table of what they selected."""
+    runs = runs_of(source)
+    if len(runs) < 2:
+        raise ValueError(f"runs must hold at least 2 runs, got {len(runs)}")
+    return runs, runs.table_for("nogueira")
+
+
+def check_comparison(comparison: Any) -> None:
+    """Check that an argument is a comparison of selectors."""
+    if not (hasattr(comparison, "runs") and hasattr(comparison, "measure")):
+        raise TypeError(f"comparison must be what compare_selectors returned, got {comparison!r}")

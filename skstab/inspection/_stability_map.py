@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from skstab._matrices import as_masks, as_weights
+from skstab._typing import MatrixLike, NamesLike
 from skstab.inspection._plotting import (
     FILLS,
     N_STYLES,
@@ -16,32 +19,31 @@ from skstab.inspection._plotting import (
     height_of,
     whole_numbers,
 )
-from skstab.inspection._sources import fitted_runs, most_frequent, names_of
+from skstab.inspection._sources import most_frequent, names_of, runs_of
 from skstab.metrics import stability_score
-from skstab.metrics._tables import check_supports, check_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_MANY = 100  # rows beyond which lines between them would be all that is seen
+_MANY = 100  # rows beyond which lines between them would cover everything
 _SYMBOLS = {"nogueira": r"$\phi$", "pearson": r"$\phi_{pears}$", "importance_weighted": r"$\phi_{iw}$"}
 
 
 class FeatureStabilityMapDisplay:
-    """Which features each run relies on, and how much: one row a run, one colour a feature.
+    """Which features each run uses, and how much: one row per run, one colour per feature.
 
     Every run is a row of rectangles as wide as the share of each feature in the importances of that run. Features are
-    sorted from left to right by how often they are selected: one that is both reliable and important is a wide band on
-    the left.
+    sorted from left to right by how often they are selected: a feature that is both frequent and important is a wide
+    band on the left.
 
     Parameters
     ----------
     importances : array-like, sparse matrix or DataFrame of shape (n_runs, n_features)
         Importances of the features in each run; signs are ignored.
     supports : array-like, sparse matrix or DataFrame of shape (n_runs, n_features), default=None
-        Which features each run selected; None takes those with an importance.
+        Which features each run selected; None means those with an importance.
     feature_names : array-like of str, default=None
-        Names of the features; None takes those of a DataFrame, or x0, x1, …
+        Names of the features; None uses those of a DataFrame, or x0, x1, …
 
     Attributes
     ----------
@@ -66,12 +68,14 @@ class FeatureStabilityMapDisplay:
     3    1     sex       0.33    0.5   0.5
     """
 
-    def __init__(self, importances: Any, *, supports: Any = None, feature_names: Any = None) -> None:
-        self.importances = abs(check_weights(importances, name="importances").csr)
+    def __init__(
+        self, importances: MatrixLike, *, supports: MatrixLike | None = None, feature_names: NamesLike | None = None
+    ) -> None:
+        self.importances = abs(csr_array(as_weights(importances, "importances")))
         self.feature_names = names_of(importances, self.importances.shape[1], feature_names)
-        self.supports = check_supports(self.importances != 0 if supports is None else supports)
-        if self.supports.matrix.shape != self.importances.shape:
-            shapes = f"{self.importances.shape}, got {self.supports.matrix.shape}"
+        self.supports = as_masks(self.importances != 0 if supports is None else supports, "supports")
+        if self.supports.shape != self.importances.shape:
+            shapes = f"{self.importances.shape}, got {self.supports.shape}"
             raise ValueError(f"supports must have the shape of importances, {shapes}")
 
     @classmethod
@@ -80,22 +84,23 @@ class FeatureStabilityMapDisplay:
 
         Parameters
         ----------
-        estimator : StabilityCV
-            Fitted; also a pipeline or a search that holds one. Where it has no importances, the features that a run
-            selected share its row equally.
+        estimator : StabilityCV or Runs
+            Fitted; also a pipeline or a search that contains one. If it has no importances, the features that a run
+            selected have equal shares of its row.
 
         Returns
         -------
         display : FeatureStabilityMapDisplay
             The display, not drawn yet.
         """
-        runs = fitted_runs(estimator)
-        names = names_of(runs, runs.supports_.shape[1])
-        weights = runs.supports_ if runs.importances_ is None else runs.importances_
-        return cls(weights, supports=runs.supports_, feature_names=names)
+        runs = runs_of(estimator)
+        weights = runs.supports if runs.importances is None else runs.importances
+        return cls(weights, supports=runs.supports, feature_names=runs.feature_names)
 
     @classmethod
-    def from_importances(cls, importances: Any, *, supports: Any = None, feature_names: Any = None) -> Self:
+    def from_importances(
+        cls, importances: MatrixLike, *, supports: MatrixLike | None = None, feature_names: NamesLike | None = None
+    ) -> Self:
         """Map a table of importances.
 
         Parameters
@@ -103,9 +108,9 @@ class FeatureStabilityMapDisplay:
         importances : array-like, sparse matrix or DataFrame of shape (n_runs, n_features)
             Importances of the features in each run; signs are ignored.
         supports : array-like, sparse matrix or DataFrame of shape (n_runs, n_features), default=None
-            Which features each run selected; None takes those with an importance.
+            Which features each run selected; None means those with an importance.
         feature_names : array-like of str, default=None
-            Names of the features; None takes those of a DataFrame, or x0, x1, …
+            Names of the features; None uses those of a DataFrame, or x0, x1, …
 
         Returns
         -------
@@ -120,8 +125,8 @@ class FeatureStabilityMapDisplay:
         Returns
         -------
         table : DataFrame
-            One row a rectangle, run by run from left to right: `run` (from 0), `feature`, `column`, its `rank` (0 for
-            the most frequently selected feature; among equals the more important one comes first), the `frequency` of
+            One row per rectangle, run by run from left to right: `run` (from 0), `feature`, `column`, its `rank` (0 for
+            the most frequently selected feature; among ties the more important one comes first), the `frequency` of
             its selection, the `share` of the importances of the run, which is the width, and where it starts, `left`.
         """
         import pandas as pd
@@ -136,16 +141,19 @@ class FeatureStabilityMapDisplay:
                 "feature": self.feature_names[columns],
                 "column": columns,
                 "rank": rank[columns],
-                "frequency": self.supports.counts[columns] / self.supports.n_runs,
+                "frequency": self._counts()[columns] / self.supports.shape[0],
                 "share": shares,
             }
         )
         table["left"] = table.groupby("run")["share"].cumsum() - table["share"]
         return table
 
+    def _counts(self) -> np.ndarray:
+        return np.asarray(self.supports.sum(axis=0)).ravel()
+
     def _ranks(self, total_shares: Any) -> np.ndarray:
         rank = np.empty(len(total_shares), dtype=np.int64)
-        rank[most_frequent(self.supports.counts, total_shares)] = np.arange(len(rank))
+        rank[most_frequent(self._counts(), total_shares)] = np.arange(len(rank))
         return rank
 
     def plot(self, ax: Any = None, *, n_colours: int = 14, measures: bool = False, legend: bool = True) -> Self:
@@ -154,13 +162,13 @@ class FeatureStabilityMapDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
         n_colours : int, default=14
-            Number of features, at most 28, with a colour of their own; the rest of a row is one grey rectangle.
+            Number of features, at most 28, with their own colour; the rest of a row is one grey rectangle.
         measures : bool, default=False
             Whether the title gives the stability of the sets (φ), of the importances (φ_pears) and of both (φ_iw).
         legend : bool, default=True
-            Whether to name the colours, beside the axes.
+            Whether to draw a legend of the colours, next to the axes.
 
         Returns
         -------
@@ -183,7 +191,7 @@ class FeatureStabilityMapDisplay:
         return self
 
     def _label(self, measures: bool) -> None:
-        self.ax_.set(xlim=(0, 1), ylim=(self.supports.n_runs - 0.5, -0.5), xlabel="share of importance", ylabel="run")
+        self.ax_.set(xlim=(0, 1), ylim=(self.supports.shape[0] - 0.5, -0.5), xlabel="share of importance", ylabel="run")
         whole_numbers(self.ax_.yaxis)
         if measures:
             self.ax_.set_title(
@@ -191,7 +199,7 @@ class FeatureStabilityMapDisplay:
             )
 
     def _stability(self, measure: str) -> float:
-        return stability_score(self.supports.matrix if measure == "nogueira" else self.importances, measure=measure)
+        return stability_score(self.supports if measure == "nogueira" else self.importances, measure=measure)
 
 
 def _shares(importances: Any) -> tuple[Any, Any, Any]:
@@ -203,7 +211,7 @@ def _shares(importances: Any) -> tuple[Any, Any, Any]:
 
 
 def _split(table: pd.DataFrame, n_colours: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rectangles of the first features, and one rectangle a run for all others, which stand together."""
+    """Return the rectangles of the first features, and one rectangle per run for all others together."""
     is_first = table["rank"] < n_colours
     rest = table[~is_first].groupby("run", as_index=False).agg(left=("left", "min"), share=("share", "sum"))
     return table[is_first], rest
@@ -214,6 +222,6 @@ def _rectangles(table: pd.DataFrame, **style: Any) -> Any:
 
     left, right = table["left"].to_numpy(), (table["left"] + table["share"]).to_numpy()
     top, bottom = table["run"].to_numpy() - 0.5, table["run"].to_numpy() + 0.5
-    corners = np.stack([[left, left, right, right], [top, bottom, bottom, top]], axis=-1)
+    corners: Any = np.stack([[left, left, right, right], [top, bottom, bottom, top]], axis=-1)
     width = 0.3 if len(table) <= _MANY else 0.0
     return PolyCollection(corners.transpose(1, 0, 2), edgecolor="white", linewidth=width, **style)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from scipy.sparse import coo_array
 
+from skstab._typing import NamesLike, RunsLike
 from skstab.inspection._plotting import (
     DARK,
     GREY,
@@ -18,11 +21,12 @@ from skstab.inspection._plotting import (
     shorten_all,
     whole_numbers,
 )
-from skstab.inspection._sources import by_name, fitted_runs, most_frequent, names_of
-from skstab.metrics._tables import check_supports
+from skstab.inspection._sources import as_runs, by_name, check_comparison, most_frequent, runs_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from skstab.model_selection import SelectorComparison
 
 _PIXELS_PER_COLUMN = 2
 
@@ -30,7 +34,7 @@ _PIXELS_PER_COLUMN = 2
 class SupportRasterDisplay:
     """Which features every run selected: features from left to right, runs from top to bottom.
 
-    A stable selector draws vertical lines. Several selectors, or the outer folds of one, are stacked.
+    A stable selector gives vertical lines. Several selectors, or the outer folds of one, are stacked.
 
     Parameters
     ----------
@@ -38,7 +42,7 @@ class SupportRasterDisplay:
         Which features each run selected; a dict holds the tables of several selectors or folds, on the same features,
         by name.
     feature_names : array-like of str, default=None
-        Names of the features; None takes those of the first DataFrame, or x0, x1, …
+        Names of the features; None uses those of the first DataFrame, or x0, x1, …
 
     Attributes
     ----------
@@ -63,14 +67,16 @@ class SupportRasterDisplay:
     6    lasso    1      x2       2
     """
 
-    def __init__(self, supports: Any, *, feature_names: Any = None) -> None:
+    def __init__(self, supports: RunsLike | Mapping[str, RunsLike], *, feature_names: NamesLike | None = None) -> None:
         tables = by_name(supports, "runs")
-        self.supports = {name: check_supports(table, name=f"supports of {name!r}") for name, table in tables.items()}
-        widths = {table.n_features for table in self.supports.values()}
+        self.runs = {
+            name: as_runs(table, feature_names=feature_names, name=f"supports of {name!r}")
+            for name, table in tables.items()
+        }
+        widths = {runs.n_features for runs in self.runs.values()}
         if len(widths) > 1:
             raise ValueError(f"supports must all have the same features, got tables of {sorted(widths)} columns")
-        first = next(iter(tables.values()))
-        self.feature_names = names_of(first, widths.pop(), feature_names)
+        self.feature_names = next(iter(self.runs.values())).feature_names
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> Self:
@@ -78,21 +84,20 @@ class SupportRasterDisplay:
 
         Parameters
         ----------
-        estimator : StabilityCV or dict of them
-            Fitted, on the same features; also pipelines or searches that hold one.
+        estimator : StabilityCV, Runs or dict of them
+            Fitted, on the same features; also pipelines or searches that contain one.
 
         Returns
         -------
         display : SupportRasterDisplay
             The display, not drawn yet.
         """
-        runs = {name: fitted_runs(fitted) for name, fitted in by_name(estimator, "runs").items()}
-        first = next(iter(runs.values()))
-        names = names_of(first, first.supports_.shape[1])
-        return cls({name: fitted.supports_ for name, fitted in runs.items()}, feature_names=names)
+        return cls({name: runs_of(fitted) for name, fitted in by_name(estimator, "runs").items()})
 
     @classmethod
-    def from_supports(cls, supports: Any, *, feature_names: Any = None) -> Self:
+    def from_supports(
+        cls, supports: RunsLike | Mapping[str, RunsLike], *, feature_names: NamesLike | None = None
+    ) -> Self:
         """Show one or several tables of supports.
 
         Parameters
@@ -100,7 +105,7 @@ class SupportRasterDisplay:
         supports : array-like, sparse matrix or DataFrame of shape (n_runs, n_features), or dict of them
             Which features each run selected.
         feature_names : array-like of str, default=None
-            Names of the features; None takes those of the first DataFrame, or x0, x1, …
+            Names of the features; None uses those of the first DataFrame, or x0, x1, …
 
         Returns
         -------
@@ -110,7 +115,7 @@ class SupportRasterDisplay:
         return cls(supports, feature_names=feature_names)
 
     @classmethod
-    def from_comparison(cls, comparison: Any) -> Self:
+    def from_comparison(cls, comparison: SelectorComparison) -> Self:
         """Show all selectors of a comparison.
 
         Parameters
@@ -123,6 +128,7 @@ class SupportRasterDisplay:
         display : SupportRasterDisplay
             The display, not drawn yet.
         """
+        check_comparison(comparison)
         return cls.from_estimator(comparison.runs)
 
     def frame(self) -> pd.DataFrame:
@@ -135,12 +141,12 @@ class SupportRasterDisplay:
         """
         import pandas as pd
 
-        return pd.concat([self._selected(name) for name in self.supports], ignore_index=True)
+        return pd.concat([self._selected(name) for name in self.runs], ignore_index=True)
 
     def _selected(self, name: str) -> pd.DataFrame:
         import pandas as pd
 
-        runs, columns = self.supports[name].csr.tocoo().coords
+        runs, columns = coo_array(self.runs[name].supports).coords
         return pd.DataFrame({"selector": name, "run": runs, "feature": self.feature_names[columns], "column": columns})
 
     def plot(
@@ -151,11 +157,11 @@ class SupportRasterDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw in; None makes a figure.
         order : {"column", "frequency"}, default="column"
-            Whether features stand as in the data, or the most frequently selected ones first.
+            Whether features are in the order of the data, or the most frequently selected ones first.
         top_k : int, default=None
-            Draw only so many of the most frequently selected features; None draws all.
+            Draw only this number of the most frequently selected features; None draws all.
 
         Returns
         -------
@@ -164,8 +170,8 @@ class SupportRasterDisplay:
 
         Notes
         -----
-        Where there are more features than the axes have room for, neighbours share a column of the picture, which is
-        dark where at least one of them is selected.
+        If there are more features than the axes can show, neighbours share a column of the picture, which is dark where
+        at least one of them is selected.
         """
         columns = self._columns(order, check_count(top_k, "top_k", optional=True))
         self.figure_, self.ax_ = figure_and_axes(ax)
@@ -176,7 +182,8 @@ class SupportRasterDisplay:
 
     def _columns(self, order: str, top_k: int | None) -> np.ndarray:
         check_order(order)
-        columns = most_frequent(sum(table.counts for table in self.supports.values()))[:top_k]
+        counts = sum(np.asarray(runs.supports.sum(axis=0)).ravel() for runs in self.runs.values())
+        columns = most_frequent(counts)[:top_k]
         return np.sort(columns) if order == "column" else columns
 
     def _draw_cells(self, columns: np.ndarray) -> None:
@@ -195,11 +202,11 @@ class SupportRasterDisplay:
         )
 
     def _picture(self, columns: np.ndarray, width: int) -> np.ndarray:
-        """Dark cells, so many columns wide; neighbours are joined by "or", since a lone cell must not vanish."""
+        """Dark cells, on this number of columns; neighbours are joined by "or", so that a single cell stays visible."""
         place = np.full(len(self.feature_names), -1)
         place[columns] = np.arange(len(columns)) * width // len(columns)
         ends = self._ends()
-        start = dict(zip(self.supports, [0, *ends], strict=False))
+        start = dict(zip(self.runs, [0, *ends], strict=False))
         table = self.frame()
         rows = table["selector"].map(start).to_numpy(dtype=np.int64) + table["run"].to_numpy()
         places = place[table["column"]]
@@ -208,7 +215,7 @@ class SupportRasterDisplay:
         return picture
 
     def _ends(self) -> np.ndarray:
-        return np.cumsum([table.n_runs for table in self.supports.values()])
+        return np.cumsum([len(runs) for runs in self.runs.values()])
 
     def _name_features(self, columns: np.ndarray, order: str) -> None:
         if names_fit(self.ax_.xaxis, len(columns)):
@@ -220,7 +227,7 @@ class SupportRasterDisplay:
         self.ax_.set_xlabel(number_label(order, len(columns), len(self.feature_names)))
 
     def _name_blocks(self) -> None:
-        if len(self.supports) == 1:
+        if len(self.runs) == 1:
             whole_numbers(self.ax_.yaxis)
             self.ax_.set_ylabel("run")
             return
@@ -228,6 +235,6 @@ class SupportRasterDisplay:
         for end in ends[:-1]:
             self.ax_.axhline(end - 0.5, color=GREY, linewidth=0.8)
         middles = ends - np.diff(ends, prepend=0) / 2 - 0.5
-        self.ax_.set_yticks(middles, shorten_all(list(self.supports)), parse_math=False)
+        self.ax_.set_yticks(middles, shorten_all(list(self.runs)), parse_math=False)
         self.ax_.tick_params(axis="y", length=0)
         self.ax_.set_ylabel("runs")

@@ -1,56 +1,50 @@
 """What all displays have in common."""
 
+import inspect
 import subprocess
 import sys
 import textwrap
 from itertools import pairwise
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import rcParams
+from sklearn.datasets import load_iris
+from sklearn.feature_selection import SelectKBest
+from sklearn.pipeline import make_pipeline
 
 from skstab.inspection import (
     FeatureStabilityMapDisplay,
-    ParetoFrontDisplay,
     SelectionFrequencyDisplay,
     StabilityComparisonDisplay,
-    StabilityPathDisplay,
-    StabilityProfileDisplay,
     SupportRasterDisplay,
 )
 from skstab.inspection._plotting import COLOURS, FILLS, LINES, N_STYLES, shorten, shorten_all
+from skstab.model_selection import BootstrapSplit, StabilityCV
+from skstab.runs import Runs
+from tests.discovery import displays
+from tests.inspection.examples import DISPLAYS, HOSTILE, SUPPORTS
 
-RNG = np.random.default_rng(0)
-HOSTILE = ["$x_1$", "_private", "a_b^{c", "100 % $", "two\nlines", "x" * 300]
-SUPPORTS = RNG.random((8, len(HOSTILE))) < 0.6
-PROFILE = pd.DataFrame(
-    {"stability": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7], "random": [0.0, 0.0]},
-    index=pd.Index([1, 40], name="size"),
-)
-FOREST = pd.DataFrame(
-    [
-        ("stability", HOSTILE[0], None, 0.8, 0.7, 0.9, np.nan),
-        ("stability", HOSTILE[5], None, 0.5, 0.4, 0.6, np.nan),
-        ("difference", HOSTILE[0], HOSTILE[5], 0.3, 0.1, 0.5, 0.01),
-    ],
-    columns=["kind", "selector", "reference", "estimate", "low", "high", "pvalue"],
-)
-RESULTS = {"$score_x": [0.9, 0.8, 0.7], "_nogueira$": [0.5, 0.7, 0.6]}
-DISPLAYS = {
-    "map": FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
-    "raster": SupportRasterDisplay.from_supports({"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE),
-    "frequency": SelectionFrequencyDisplay.from_supports(SUPPORTS, feature_names=HOSTILE, threshold=0.5),
-    "profile": StabilityProfileDisplay.from_profile({"$a": PROFILE, "_b$": PROFILE}, measure="$m$"),
-    "path": StabilityPathDisplay.from_path(
-        RNG.random((6, 5)), [0.01, 0.1, 1, 2, 3], param_name="$alpha$_", threshold=0.5, feature_names=HOSTILE
-    ),
-    "pareto": ParetoFrontDisplay.from_results(RESULTS, "$score_x", "_nogueira$", chosen=1, tolerance=0.1),
-    "comparison": StabilityComparisonDisplay(FOREST, measure="$m"),
-}
+every_display = pytest.mark.parametrize("display", DISPLAYS, ids=lambda display: type(display).__name__)
 
-every_display = pytest.mark.parametrize("display", DISPLAYS.values(), ids=list(DISPLAYS))
+
+def test_every_exported_display_has_an_example():
+    assert sorted(type(display).__name__ for display in DISPLAYS) == sorted(displays())
+
+
+@every_display
+def test_a_display_is_made_by_a_constructor_and_gives_a_table_and_a_picture(display):
+    assert type(display).__name__.endswith("Display")
+    made_by = [name for name in vars(type(display)) if name.startswith("from_")]
+    assert made_by
+    assert all(isinstance(inspect.getattr_static(type(display), name), classmethod) for name in made_by)
+    assert isinstance(display.frame(), pd.DataFrame)
+    first, *others = inspect.signature(display.plot).parameters.values()
+    assert (first.name, first.default) == ("ax", None)
+    assert all(other.kind is inspect.Parameter.KEYWORD_ONLY for other in others)
 
 
 def texts_of(ax):
@@ -135,41 +129,46 @@ def test_frames_keep_full_names(display):
         assert set(table["feature"]) <= set(HOSTILE)
 
 
-# -- without matplotlib ----------------------------------------------------------------------------------------------
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("display", [FeatureStabilityMapDisplay, SelectionFrequencyDisplay, SupportRasterDisplay])
+def test_runs_and_what_holds_them_are_drawn_alike(display):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted = StabilityCV(SelectKBest(k=2), cv=BootstrapSplit(5, random_state=0)).fit(X, y)
+    expected = display.from_estimator(fitted).frame()
+    assert set(expected["feature"]) <= set(X.columns)
+    for source in (
+        fitted.runs_,
+        make_pipeline(fitted),
+        Runs.concat([fitted.runs_.take([0, 1]), fitted.runs_.take([2, 3, 4])]),
+    ):
+        pd.testing.assert_frame_equal(display.from_estimator(source).frame(), expected)
+
+
+# -- without matplotlib ------------------------------------------------------------------------------------------------
 
 
 def test_without_matplotlib_only_plotting_fails_and_says_what_to_install():
     code = """
     import sys
     sys.modules["matplotlib"] = None
-    from skstab.inspection import *
-    import pandas as pd
+    from tests.inspection.examples import DISPLAYS
 
-    supports = [[1, 0], [1, 1], [0, 1]]
-    profile = pd.DataFrame({"stability": [.5], "low": [.4], "high": [.6], "random": [0.]}, index=[1])
-    forest = pd.DataFrame([("stability", "a", None, .8, .7, .9, None)],
-                          columns=["kind", "selector", "reference", "estimate", "low", "high", "pvalue"])
-    displays = [
-        FeatureStabilityMapDisplay.from_importances(supports),
-        SupportRasterDisplay.from_supports(supports),
-        SelectionFrequencyDisplay.from_supports(supports),
-        StabilityProfileDisplay.from_profile(profile),
-        StabilityPathDisplay.from_path([[0.1, 0.9]], [1, 2]),
-        ParetoFrontDisplay.from_results({"a": [1, 2], "s": [2, 1]}, "a", "s"),
-        StabilityComparisonDisplay(forest),
-    ]
-    for display in displays:
+    for display in DISPLAYS:
         assert len(display.frame())
         try:
             display.plot()
         except ImportError as error:
             print(error)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["plot() needs matplotlib: pip install 'skstab[plot]'"] * 7
+    top = Path(__file__).parents[2]
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=top)
+    assert done.stdout.splitlines() == ["plot() needs matplotlib: pip install 'skstab[plot]'"] * len(DISPLAYS)
 
 
-# -- names and styles ------------------------------------------------------------------------------------------------
+# -- names and styles --------------------------------------------------------------------------------------------------
 
 
 def test_long_names_lose_their_middle():

@@ -58,7 +58,7 @@ def nested(data, runs):
     return RandomizedSearchCV(runs, GRID, n_iter=3, cv=3, scoring=scoring, refit=False, random_state=0).fit(*data)
 
 
-# -- the table -------------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_table_of_one_split_has_the_intervals_of_its_resamples():
@@ -139,7 +139,7 @@ def test_inner_intervals_of_a_nested_search_are_not_averaged():
     np.testing.assert_allclose(table["stability_high"], [0.2 + Z * 0.1, 0.6 + Z * 0.1])
 
 
-# -- the picture -----------------------------------------------------------------------------------------------------
+# -- the picture -------------------------------------------------------------------------------------------------------
 
 
 def lines_by_marker(ax):
@@ -198,7 +198,7 @@ def test_axes_are_named_after_score_and_measure():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("accuracy", "stability (nogueira)")
 
 
-# -- bad input -------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_search_must_be_fitted(runs):

@@ -100,7 +100,7 @@ def test_a_fitted_selection_gives_names_threshold_and_what_it_selects():
 def test_a_real_stability_selection_is_shown():
     X, y = make_regression(60, n_features=8, n_informative=2, noise=5, random_state=0)
     X = pd.DataFrame(X, columns=[f"gene {number}" for number in range(8)])
-    selection = StabilitySelection(Lasso(), n_resamples=10, random_state=0).fit(X, y)
+    selection = StabilitySelection(Lasso(), n_resamples=10, efp=1, random_state=0).fit(X, y)
     display = StabilityPathDisplay.from_estimator(selection).plot()
     table = display.frame()
     paths = table.pivot_table(index="feature", columns="value", values="probability").loc[X.columns]
@@ -137,3 +137,59 @@ def test_bad_input_is_named(arguments, message):
 def test_another_estimator_is_an_error_that_says_what_was_expected():
     with pytest.raises(TypeError, match="estimator must be a fitted StabilitySelection, got StabilityCV"):
         StabilityPathDisplay.from_estimator(StabilityCV(None))
+
+
+# -- many features, and the stability of the selection -----------------------------------------------------------------
+
+
+def test_of_thousands_of_features_the_top_ones_are_named_also_where_they_are_not_selected():
+    paths = np.random.default_rng(0).random((2000, 1)) * 0.5 * np.linspace(0, 1, 10)
+    paths[7] = np.linspace(0.1, 1, 10)
+    display = StabilityPathDisplay.from_path(paths, np.geomspace(1, 0.01, 10), threshold=0.75).plot(n_named=4)
+    top = np.argsort(-np.delete(paths.max(axis=1), 7))[:3]
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["x7", *(f"x{i + (i >= 7)} (not selected)" for i in top), "1996 others"]
+    selected, *others, _ = display.ax_.lines
+    assert all(line.get_linewidth() < selected.get_linewidth() for line in others)
+
+
+STABILITY = pd.DataFrame(
+    {"value": ALPHAS, "stability": [np.nan, 0.8, 0.5], "low": [np.nan, 0.7, 0.4], "high": [np.nan, 0.9, 0.6]}
+)
+
+
+def test_the_stability_of_the_selection_is_drawn_with_its_interval():
+    display = StabilityPathDisplay.from_path(PATH, ALPHAS, threshold=0.75, stability=STABILITY)
+    pd.testing.assert_frame_equal(display.frame(kind="stability"), STABILITY)
+    ax = display.plot().ax_
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["x0", "x2", "2 not selected", "selection stability"]
+    line = next(line for line in ax.lines if line.get_linewidth() == 2.4)
+    np.testing.assert_allclose(line.get_xydata(), STABILITY[["value", "stability"]].to_numpy()[::-1])
+    assert len(ax.collections) == 2
+    plain = display.plot(stability=False).ax_
+    assert len(plain.collections) == 1
+
+
+def test_replication_is_drawn_where_it_is_known():
+    known = STABILITY.assign(replication=0.3, replication_low=0.1, replication_high=0.5)
+    ax = StabilityPathDisplay.from_path(PATH, ALPHAS, stability=known).plot().ax_
+    assert [text.get_text() for text in ax.get_legend().get_texts()][-2:] == ["selection stability", "replication"]
+
+
+def test_without_stability_its_table_is_empty_and_a_wrong_one_is_named():
+    assert StabilityPathDisplay.from_path(PATH, ALPHAS).frame(kind="stability").empty
+    with pytest.raises(
+        ValueError, match=r"stability must be a DataFrame with the columns value.*lacks \['low', 'high'\]"
+    ):
+        StabilityPathDisplay.from_path(PATH, ALPHAS, stability=STABILITY[["value", "stability"]])
+    with pytest.raises(ValueError, match="kind must be 'features' or 'stability', got 'both'"):
+        StabilityPathDisplay.from_path(PATH, ALPHAS).frame(kind="both")
+
+
+def test_a_selection_by_expected_false_positives_has_no_threshold_to_draw():
+    X, y = make_regression(60, n_features=8, n_informative=2, noise=5, random_state=0)
+    selection = StabilitySelection(Lasso(), n_resamples=10, efp=1, random_state=0).fit(X, y)
+    display = StabilityPathDisplay.from_estimator(selection)
+    assert display.threshold is None
+    pd.testing.assert_frame_equal(display.frame(kind="stability"), selection.stability_path_)

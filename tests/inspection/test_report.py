@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
+from scipy.sparse import csr_array
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from skstab.inspection import StabilityComparisonDisplay, _report
-from skstab.inspection._report import Cell, StabilityReport, between, draw, number
+from skstab.inspection import StabilityComparisonDisplay, _stability_report
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
+from skstab.inspection._stability_report import Cell, StabilityReport, between, draw, number
 from skstab.metrics import nogueira_stability
 from skstab.model_selection import BootstrapSplit, compare_selectors
 from tests.inspection.page import Page
@@ -59,7 +60,7 @@ def page(html):
     return Page(html)
 
 
-# -- safety ----------------------------------------------------------------------------------------------------------
+# -- safety ------------------------------------------------------------------------------------------------------------
 
 
 def test_no_name_becomes_an_element_or_an_attribute(page):
@@ -107,7 +108,7 @@ def test_pictures_are_well_formed_and_hold_names_as_text(page):
     assert not any("\x07" in (text or "") for text in texts)
 
 
-# -- access ----------------------------------------------------------------------------------------------------------
+# -- access ------------------------------------------------------------------------------------------------------------
 
 
 def test_every_picture_says_what_it_shows(page):
@@ -135,7 +136,7 @@ def test_numbers_can_be_sorted(html):
         float(share)
 
 
-# -- content ---------------------------------------------------------------------------------------------------------
+# -- content -----------------------------------------------------------------------------------------------------------
 
 
 def test_the_recommendation_is_that_of_the_comparison(page, comparison):
@@ -154,7 +155,7 @@ def test_the_features_are_those_of_the_recommended_selector_first(report, compar
 
 
 def test_features_after_the_first_are_folded_away(report, monkeypatch):
-    monkeypatch.setattr(_report, "N_FIRST", 2)
+    monkeypatch.setattr(_stability_report, "N_FIRST", 2)
     assert [row[0].text for row in report.first_features.rows] == [row[0].text for row in report.features.rows[:2]]
     assert len(report.other_features.rows) == len(report.features.rows) - 2
     page = Page(report.html())
@@ -167,7 +168,7 @@ def test_a_variable_is_selected_where_any_of_its_columns_is(report, comparison):
     row = report.categories.rows[0]
     assert [cell.text for cell in row[:2]] == ["ab", "2"]
     for cell, name in zip(row[2:], report._frequencies.columns, strict=True):
-        supports = np.asarray(comparison.runs[name].supports_)
+        supports = csr_array(comparison.runs[name].supports_).toarray()
         assert cell.value == pytest.approx((supports[:, a] | supports[:, b]).mean())
 
 
@@ -175,7 +176,7 @@ def test_the_stability_of_variables_joins_their_columns(report, comparison):
     a, b = FEATURES.index("a"), FEATURES.index("b")
     place = [column.name for column in report.selectors.columns].index("Stability of variables")
     for row in report.selectors.rows:
-        supports = np.asarray(comparison.runs[row[0].text].supports_)
+        supports = csr_array(comparison.runs[row[0].text].supports_).toarray()
         joined = np.column_stack([np.delete(supports, [a, b], axis=1), supports[:, a] | supports[:, b]])
         assert row[place].value == pytest.approx(nogueira_stability(joined))
 
@@ -195,7 +196,7 @@ def test_many_selectors_are_compared_with_the_recommended_one_only(most, is_refe
         asked.append(reference)
         return original(comparison, reference=reference)
 
-    monkeypatch.setattr(_report, "_MOST_PAIRS", most)
+    monkeypatch.setattr(_stability_report, "_MOST_PAIRS", most)
     monkeypatch.setattr(StabilityComparisonDisplay, "from_comparison", recorded)
     assert report.forest.alt.startswith("Forest plot")
     assert asked == [report.recommendation.selector if is_referred else None]

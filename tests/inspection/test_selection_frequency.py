@@ -130,7 +130,7 @@ def test_names_shrink_to_fit_and_never_overlap():
     assert all(upper.y0 >= lower.y1 - 1 for upper, lower in pairwise(boxes))
 
 
-# -- estimators ------------------------------------------------------------------------------------------------------
+# -- estimators --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,7 @@ def test_a_consensus_draws_its_threshold(runs):
     np.testing.assert_array_equal(table["selected"], table["frequency"] >= 0.7)
 
 
-# -- bad input -------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_runs_without_any_importances_are_an_empty_map():
     assert not display.plot().ax_.collections
 
 
-# -- estimators ------------------------------------------------------------------------------------------------------
+# -- estimators --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -173,11 +173,11 @@ def test_without_importances_selected_features_share_a_row_equally(data):
     assert len(table) == 6
 
 
-# -- bad input -------------------------------------------------------------------------------------------------------
+# -- bad input ---------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_no_fitted_run_is_refused():
-    with pytest.raises(TypeError, match="estimator must be a fitted StabilityCV or hold one, got GaussianNB"):
+    with pytest.raises(TypeError, match="estimator must be Runs, a fitted StabilityCV or contain one, got GaussianNB"):
         FeatureStabilityMapDisplay.from_estimator(GaussianNB())
 
 

@@ -1,4 +1,4 @@
-"""A comparison of selectors as one HTML page that stands by itself."""
+"""A comparison of selectors as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,19 +22,19 @@ from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._sources import most_frequent
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.metrics import get_measure, stability_interval
+from skstab.model_selection import Recommendation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skstab.model_selection import StabilityCV
-    from skstab.model_selection._compare import Recommendation, SelectorComparison
+    from skstab.model_selection import SelectorAssessment, SelectorComparison, StabilityCV
 
-N_FIRST = 40  # features that are shown at once; the others are folded away
+N_FIRST = 40  # features that are shown at once; the others are collapsed
 _MOST_PAIRS = 15
 _PATH = re.compile(r'<path (?:id="\w+" )?d="[^"]*"')
 _DECIMALS = re.compile(r"(?<=\.\d)\d+")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_SVG_STYLE = {
+_SVG_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # the browser has fonts for all scripts
     "svg.hashsalt": "skstab",
     "font.family": "sans-serif",
@@ -42,11 +42,11 @@ _SVG_STYLE = {
 }
 
 
-# -- what a page is made of ------------------------------------------------------------------------------------------
+# -- the parts of a page -----------------------------------------------------------------------------------------------
 
 
 class Picture(NamedTuple):
-    """A drawing: where its data are, what it says, and how to read it."""
+    """A picture: its data URI, its alternative text, and its caption."""
 
     source: str
     alt: str
@@ -68,7 +68,7 @@ class Column(NamedTuple):
     is_number: bool = True
 
 
-class Table(NamedTuple):
+class SortableTable(NamedTuple):
     """A table that can be sorted; the first cell of each row names it."""
 
     caption: str
@@ -92,13 +92,13 @@ def between(low: Any, high: Any, digits: int = 2) -> Cell:
 
 
 def draw(display: Any, alt: str, caption: str, **options: Any) -> Picture:
-    """Draw a display into a data URI: inside an image nothing in it can act or clash with the page."""
+    """Draw a display into a data URI: inside an image its content cannot interfere with the page."""
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
     stream = io.StringIO()
     with mpl.rc_context(_SVG_STYLE), warnings.catch_warnings():
-        # About glyphs that matplotlib's own fonts lack, which only costs it the width of a letter.
+        # About glyphs that matplotlib's own fonts lack, which affects only the estimated width of a letter.
         warnings.simplefilter("ignore")
         figure = display.plot(**options).figure_
         figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
@@ -107,20 +107,58 @@ def draw(display: Any, alt: str, caption: str, **options: Any) -> Picture:
 
 
 def _compact(svg: str) -> bytes:
-    """Encode a drawing with a decimal a coordinate, and without what XML does not allow in a name."""
+    """Encode a drawing with one decimal per coordinate, and without characters that XML does not allow in a name."""
     svg = _PATH.sub(lambda path: " ".join(_DECIMALS.sub("", path[0]).split()), _NOT_XML.sub("\ufffd", svg))
     return svg.encode("utf-8", errors="replace")
 
 
-# -- the page --------------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class StabilityReport:
     """A comparison of selectors with its front, maps, features and code, ready to be written as HTML.
 
-    `candidates` are all settings that were tried, with the columns of `SelectorComparison.frame()`; `variables` gives
-    for each feature the variable that it was made of, where some share one.
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    comparison : SelectorComparison
+        The selectors that the page compares.
+    candidates : DataFrame
+        All settings that were tried, with the columns of `comparison.frame()`.
+    scoring : str
+        Name of the score.
+    code : str
+        Python code that gives the same numbers.
+    facts : dict of str, default=None
+        What was run, by heading.
+    notes : sequence of str, default=()
+        Sentences about the data and the runs.
+    variables : dict of str, default=None
+        For each feature the variable that it was made from; None where every feature is a variable.
+    alerts : sequence of str, default=()
+        Sentences about what may mislead, shown before everything else that is recommended.
+    assessment : SelectorAssessment, default=None
+        What other data would say about `first_selector`; its verdict is the first sentence of the page. Where it is
+        "no signal", no selector is recommended.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skstab.inspection import StabilityReport
+    >>> from skstab.model_selection import BootstrapSplit, compare_selectors
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> selectors = {f"best {k}": make_pipeline(SelectKBest(k=k), GaussianNB()) for k in (1, 2)}
+    >>> found = compare_selectors(selectors, X, y, cv=BootstrapSplit(10, random_state=0))
+    >>> report = StabilityReport("Iris", found, found.frame(), "accuracy", code="")
+    >>> report
+    StabilityReport('Iris', 2 selectors, 2 candidates)
+
+    With the extra `report`, `report.html()` is the page.
     """
 
     title: str
@@ -128,14 +166,46 @@ class StabilityReport:
     candidates: pd.DataFrame
     scoring: str
     code: str
-    facts: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    facts: Mapping[str, str] | None = None
     notes: Sequence[str] = ()
     variables: Mapping[str, str] | None = None
+    alerts: Sequence[str] = ()
+    assessment: SelectorAssessment | None = None
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.comparison.runs)} selectors, {len(self.candidates)} candidates"
+        return f"StabilityReport({self.title!r}, {sizes})"
 
     @cached_property
     def recommendation(self) -> Recommendation:
-        """The selector to take, and why."""
-        return self.comparison.recommend()
+        """The recommended selector, or None, and why."""
+        found = self.comparison.recommend()
+        if found.selector is None or self.assessment is None or self.assessment.verdict != "no signal":
+            return found
+        return Recommendation(
+            None,
+            f"No selector is recommended: {found.selector} would be by its score and stability, but the verdict on it "
+            "is that there is no signal.",
+        )
+
+    @cached_property
+    def first_selector(self) -> str:
+        """The selector that is assessed and shown first: the one of the comparison, or else the best by score."""
+        return self.comparison.recommend().selector or str(self.frame["score"].idxmax())
+
+    @property
+    def doubt(self) -> str | None:
+        """What speaks against a verdict of signal: that nothing was shown to predict better than a constant guess."""
+        if (
+            self.assessment is None
+            or self.assessment.verdict == "no signal"
+            or self.recommendation.selector is not None
+        ):
+            return None
+        return (
+            "But no selector was shown to predict better than a guess that ignores the features: signal is not shown."
+        )
 
     def html(self) -> str:
         """Render the page."""
@@ -153,7 +223,7 @@ class StabilityReport:
             versions=f"skstab {skstab.__version__}, scikit-learn {sklearn.__version__}",
         )
 
-    # -- selectors ---------------------------------------------------------------------------------------------------
+    # -- selectors -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -166,7 +236,7 @@ class StabilityReport:
         return get_measure(self.comparison.measure).name
 
     @property
-    def selectors(self) -> Table:
+    def selectors(self) -> SortableTable:
         """Compared selectors."""
         table = selector_table("Selectors, the most stable first", self.frame, self.scoring)
         if self.variables is None:
@@ -179,7 +249,7 @@ class StabilityReport:
         return table
 
     @property
-    def settings(self) -> Table:
+    def settings(self) -> SortableTable:
         """All settings that were tried."""
         return selector_table("All settings that were tried", self.candidates, self.scoring)
 
@@ -187,14 +257,14 @@ class StabilityReport:
     def forest(self) -> Picture:
         """Stabilities and their differences."""
         n = len(self.frame)
-        reference = self.recommendation.selector if n * (n - 1) / 2 > _MOST_PAIRS else None
+        reference = self.first_selector if n * (n - 1) / 2 > _MOST_PAIRS else None
         display = StabilityComparisonDisplay.from_comparison(self.comparison, reference=reference)
         values = "; ".join(f"{name} {row.stability:.2f}" for name, row in self.frame.iterrows())
         return draw(
             display,
             f"Forest plot of stabilities: {values}. The table has the numbers.",
-            "Stability of each selector with its 95% interval and, below the line, paired differences; a filled "
-            "diamond is a difference that is significant at 5% after adjustment for their number.",
+            "Stability of each selector with its 95% interval (resampling error) and, below the line, paired "
+            "differences; a filled diamond is a difference that is significant at 5% after adjustment.",
         )
 
     @property
@@ -210,8 +280,9 @@ class StabilityReport:
         return draw(
             display,
             f"Scatter plot of {self.scoring} and stability of {len(table)} settings. On the front: {', '.join(front)}.",
-            "Every setting by score and stability, with 95% intervals. No setting beats one on the front in both; the "
-            "star is what this report recommends, the outlines are what other rules would choose.",
+            "Every setting by score and stability, with 95% intervals. No setting is better in both than one on the "
+            f"front; {'the star is what this report recommends, ' if chosen is not None else ''}the outlines are what "
+            "other rules would choose.",
         )
 
     @property
@@ -222,7 +293,7 @@ class StabilityReport:
                 FeatureStabilityMapDisplay.from_estimator(self.comparison.runs[name]),
                 f"Feature stability map of {name}: stability {row.stability:.2f}, {row.n_features:.1f} features on "
                 f"average. Most frequent: {', '.join(self._top(self.comparison.runs[name]))}.",
-                f"{name}: one row a resample, one colour a feature, as wide as its share of the importances.",
+                f"{name}: one row per resample, one colour per feature, as wide as its share of the importances.",
             )
             for name, row in self.frame.iterrows()
             if row.n_features > 0
@@ -231,28 +302,28 @@ class StabilityReport:
     def _top(self, runs: StabilityCV, n: int = 5) -> list[str]:
         return list(runs.summary()["frequency"].nlargest(n).index)
 
-    # -- features ----------------------------------------------------------------------------------------------------
+    # -- features ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def _frequencies(self) -> pd.DataFrame:
         """Share of the runs of each selector that selected each feature, the recommended one first."""
         import pandas as pd
 
-        first = self.recommendation.selector
+        first = self.first_selector
         names = [first, *(name for name in self.frame.index if name != first)]
         return pd.DataFrame({name: self.comparison.runs[name].summary()["frequency"] for name in names})
 
     @cached_property
-    def features(self) -> Table:
+    def features(self) -> SortableTable:
         """Features that some run selected, the most frequent ones of the recommended selector first."""
         frequencies = self._frequencies
-        summary = self.comparison.runs[self.recommendation.selector].summary()
+        summary = self.comparison.runs[self.first_selector].summary()
         order = most_frequent(frequencies.iloc[:, 0], frequencies.mean(axis=1))
         order = order[frequencies.to_numpy()[order].max(axis=1) > 0]
         columns = [Column("Feature", is_number=False), *map(Column, frequencies.columns)]
         details = [name for name in ("importance_mean", "sign_consistency") if name in summary]
         columns[2:2] = [
-            Column("95% interval"),
+            Column("95% interval (resampling error)"),
             *(Column(_DETAILS[name]) for name in details),
             Column("Selected", False),
         ]
@@ -262,7 +333,7 @@ class StabilityReport:
             about = [between(row["frequency_low"], row["frequency_high"]), *(number(row[name]) for name in details)]
             chosen = Cell("yes" if row["selected"] else "no")
             rows.append([Cell(str(frequencies.index[position])), shares[0], *about, chosen, *shares[1:]])
-        return Table("How often features were selected", columns, rows)
+        return SortableTable("How often features were selected", columns, rows)
 
     @property
     def n_never_selected(self) -> int:
@@ -270,17 +341,17 @@ class StabilityReport:
         return len(self._frequencies) - len(self.features.rows)
 
     @property
-    def first_features(self) -> Table:
+    def first_features(self) -> SortableTable:
         """Most frequent features."""
         return self.features._replace(rows=self.features.rows[:N_FIRST])
 
     @property
-    def other_features(self) -> Table | None:
+    def other_features(self) -> SortableTable | None:
         """All further ones, if any."""
         rest = self.features.rows[N_FIRST:]
         return self.features._replace(caption="The features that follow", rows=rest) if rest else None
 
-    # -- variables ---------------------------------------------------------------------------------------------------
+    # -- variables -----------------------------------------------------------------------------------------------------
 
     @cached_property
     def _variable_supports(self) -> dict[str, np.ndarray]:
@@ -294,10 +365,11 @@ class StabilityReport:
     def _variable_codes(self) -> tuple[np.ndarray, Any]:
         import pandas as pd
 
-        return pd.factorize(pd.Index([(self.variables or {})[name] for name in self._frequencies.index]))
+        codes, names = pd.factorize(pd.Index([(self.variables or {})[name] for name in self._frequencies.index]))
+        return codes, names
 
     @property
-    def categories(self) -> Table | None:
+    def categories(self) -> SortableTable | None:
         """Variables of several columns: how often at least one of these was selected."""
         if self.variables is None:
             return None
@@ -313,14 +385,14 @@ class StabilityReport:
             ]
             for i in np.flatnonzero(sizes > 1)
         ]
-        return Table("Categories: share of runs that selected at least one of their columns", columns, rows)
+        return SortableTable("Categories: share of runs that selected at least one of their columns", columns, rows)
 
 
 _DETAILS = {"importance_mean": "Mean importance", "sign_consistency": "Sign consistency"}
 
 
-def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> Table:
-    """Tabulate selectors, with what is known of them."""
+def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> SortableTable:
+    """Tabulate selectors, with all columns that are known."""
     columns = [name for name in _SELECTOR_COLUMNS if name in frame]
     heads = [Column(_SELECTOR_COLUMNS[name].replace("Score", f"Score ({scoring})")) for name in columns]
     rows = [
@@ -331,15 +403,15 @@ def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> Table:
         ]
         for name, row in frame.iterrows()
     ]
-    return Table(caption, [Column("Selector", False), *heads, Column("On the front", False)], rows)
+    return SortableTable(caption, [Column("Selector", False), *heads, Column("On the front", False)], rows)
 
 
 _SELECTOR_COLUMNS = {
     "score": "Score",
     "stability": "Stability",
-    "stability_low": "95% interval",
+    "stability_low": "95% interval (resampling error)",
     "n_features": "Features",
-    "fit_time": "Milliseconds a fit",
+    "fit_time": "Milliseconds per fit",
     "n_failed": "Failed runs",
 }
 

@@ -1,0 +1,92 @@
+"""What to publish of a selection: which features to report, which are left out, why, and a sentence that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from skstab._statistics import wilson_interval
+from skstab._typing import BoolArray, FloatArray, IndexArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skstab.model_selection import SelectorAssessment
+
+__all__ = ["Rule", "above_chance", "reasons", "sentence"]
+
+_NAMED = 30
+
+
+class Rule(NamedTuple):
+    """By what features are reported."""
+
+    threshold: float
+    n_runs: int
+    clustered: bool
+    assessment: SelectorAssessment | None
+
+    @property
+    def no_signal(self) -> bool:
+        """Whether an assessment says that there is nothing to report."""
+        return self.assessment is not None and self.assessment.verdict == "no signal"
+
+    @property
+    def rare(self) -> str:
+        """The reason of features below the threshold."""
+        what = "cluster selected" if self.clustered else "selected"
+        return f"{what} in less than {self.threshold:.0%} of the runs"
+
+
+# -- feature by feature ------------------------------------------------------------------------------------------------
+
+
+def above_chance(assessment: SelectorAssessment) -> BoolArray:
+    """Whether halves of the data select a feature more often than halves with permuted targets: Wilson's 95% limit."""
+    halves = assessment.halves
+    low, _ = wilson_interval(halves.frequencies().to_numpy(), len(halves))
+    return np.asarray(low > assessment.chance.frequencies)
+
+
+def reasons(rule: Rule, frequency: FloatArray, cluster_frequency: FloatArray, best: IndexArray, names: Any) -> Any:
+    """Why each feature is left out, empty for those to report; `best` is the representative of its cluster."""
+    cases = {"never selected": frequency == 0, rule.rare: cluster_frequency < rule.threshold}
+    if rule.no_signal:
+        cases["no signal in the data"] = np.ones(len(frequency), dtype=bool)
+    elif rule.assessment is not None:
+        cases["selected no more often than with permuted targets"] = ~above_chance(rule.assessment)[best]
+    why = np.select(list(cases.values()), list(cases), default="").astype(object)
+    substitutes = np.flatnonzero((why == "") & (best != np.arange(len(best))))
+    why[substitutes] = [f"substitute of {name}" for name in names[best[substitutes]]]
+    return why
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
+
+
+def sentence(table: pd.DataFrame, rule: Rule) -> str:
+    """Say what to report, by which rule, and what was left out."""
+    if rule.assessment is not None and rule.no_signal:
+        return rule.assessment.reason
+    core = list(table.index[table["reason"] == ""])
+    often = f"in at least {rule.threshold:.0%} of the {rule.n_runs} runs"
+    often += "" if rule.assessment is None else " and more often than with permuted targets"
+    if not core:
+        return f"No feature to report: none was selected {often}.{_left(table)}"
+    number = "1 feature" if len(core) == 1 else f"{len(core)} features"
+    why = f"selected {often}"
+    if rule.clustered:
+        why = f"each the most frequently selected of a cluster of substitutes that was {why}"
+    return f"Report {number} of {len(table)}, {why}: {_names(core)}.{_left(table)}"
+
+
+def _left(table: pd.DataFrame) -> str:
+    kinds = table["reason"].str.replace(r"^substitute of .*", "substitute of a reported feature", regex=True)
+    counts = kinds[kinds != ""].value_counts()
+    return f" Left out: {', '.join(f'{kind} ({count})' for kind, count in counts.items())}." if len(counts) else ""
+
+
+def _names(names: list[Any]) -> str:
+    shown = ", ".join(map(str, names[:_NAMED]))
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
