@@ -14,16 +14,16 @@ DEFAULT_SELECTORS = ("lasso", "rfe", "hybrid-rfe", "k-best")
 METHODS = ("jackknife", "asymptotic", "conformal", "bootstrap")
 
 _ABOUT = """\
-Would you have chosen the same features on other data like yours? skstab measures how
-stable a selection of features is, how sure that is, and what stability costs in accuracy.
+Would you have chosen the same features on other data like yours? skstab measures how stable a
+selection of features is, how precise that number is, and what stability costs in accuracy.
 """
 _EXAMPLES = """\
 examples:
   skstab demo                                       a tour on bundled data, in under a minute
   skstab report patients.csv --target outcome       compare selectors on your data
-  skstab measure supports.csv                       stability of selections that you have
+  skstab measure supports.csv                       stability of existing selections
 
-`skstab COMMAND --help` tells the options of a command.
+`skstab COMMAND --help` shows the options of a command.
 """
 _DEMO = """\
 Search settings of an L1 logistic regression and of hybrid-RFE for accuracy and stability at once,
@@ -36,32 +36,44 @@ examples:
   skstab demo --output /tmp/tour --jobs 1
 """
 _REPORT = """\
-Compare feature selectors on a table (CSV, TSV or Parquet), and write one HTML file that needs no
-network: a recommendation, how the selectors compare, their accuracy/stability front, stability
-maps, all features, and Python code that gives the same numbers.
+Compare feature selectors on a table (CSV, TSV, TXT, .xlsx, Parquet or Feather), and write one HTML
+file that needs no network: whether there is anything to find, a recommendation or that there is
+none, how the selectors compare, their accuracy/stability front, stability maps, all features, and
+Python code that gives the same numbers.
+
+Separator, decimal sign, encoding and compression are found from the file, and said. What may
+mislead (leaks, copies, unequal classes, patients with several rows, batches) is said first.
 
 Each selector is tried with a few settings on the same bootstrap samples, and scored on the rows
-that each sample left out (accuracy or R2). Its most stable setting whose score is within one
-standard error of its best is compared with those of the others. With a single --selector, its
-settings are compared with each other. Settings that select nothing, or everything, are no choice.
+that each sample left out (accuracy, balanced accuracy for unequal classes, or R2). Its most stable
+setting whose score is within one standard error of its best is compared with those of the others.
+With a single --selector, its settings are compared with each other. Settings that select nothing,
+or everything, are left out.
 
-Categories become columns of 0 and 1, a missing category one of its own; missing numbers get the
-median of each sample. Columns with one value, without any, or with texts that all differ are left
-out; the report says so.
+Categories become columns of 0 and 1, with a separate one for missing values; missing numbers
+get the median of each sample. Columns of dates, of identifiers, with one value, or with hardly any
+value are left out; the report lists them with the reason. No file is replaced but an earlier report.
 """
 _REPORT_EXAMPLES = """\
 examples:
   skstab report patients.csv --target outcome
   skstab report genes.parquet --target relapse --selector lasso --selector hybrid-rfe
   skstab report houses.tsv --target price --task regression --resamples 100 -o houses.html
+  skstab report labor.csv --target befund --sep ';' --decimal , --encoding cp1252
+  skstab report visits.xlsx --sheet Visits --target relapse --groups patient --strict
 """
 _MEASURE = """\
-Tell the stability of selections: a table (CSV, TSV or Parquet) with one row a run and one column
-a feature, 1 where the run selected the feature and 0 where it did not. A first row with more than
-numbers names the features; a first column that is not numbers, or has no name, names the runs.
+Measure the stability of selections: a table (CSV, TSV or Parquet) with one row per run and one
+column per feature, 1 where the run selected the feature and 0 where it did not. A first row that is
+not all numbers names the features; a first column that is not numbers, or has no name, names the
+runs.
 
-With --weights the table holds weights, coefficients or importances: their absolute values are
-compared, and, where some are 0, which are not.
+A long table has columns "run" and "feature", one row for each feature that a run selected, and
+optionally "importance"; --features gives the number of all features, also those never selected. A
+file that Runs.save wrote is read, too.
+
+With --weights the table contains weights, coefficients or importances: their absolute values are
+compared and, if some are 0, the sets of non-zero ones.
 
 Measures that do not apply are listed with the reason.
 """
@@ -70,18 +82,19 @@ examples:
   skstab measure supports.csv
   skstab measure coefficients.csv --weights --json
   skstab measure supports.csv --method conformal --level 0.9
+  skstab measure selected.csv --features 5000
 """
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, told like all other errors."""
+    """A parser whose errors are one line, reported like all other errors."""
 
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message} (see {self.prog} --help)")
 
 
 def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """Parse the command line; without a command, print the help and leave."""
+    """Parse the command line; without a command, print the help and exit."""
     parser = make_parser()
     options = parser.parse_args(argv)
     if options.command is None:
@@ -117,7 +130,7 @@ def _add(commands: Any, name: str, summary: str, about: str, examples: str) -> A
 def _add_demo(commands: Any) -> None:
     parser = _add(commands, "demo", "a tour on bundled data", _DEMO, _DEMO_EXAMPLES)
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", default="skstab-demo", help="where to write (default: %(default)s)"
+        "-o", "--output", metavar="FOLDER", default="skstab-demo", help="folder to write to (default: %(default)s)"
     )
     _add_resamples(parser)
     _add_jobs(parser)
@@ -125,41 +138,79 @@ def _add_demo(commands: Any) -> None:
 
 def _add_report(commands: Any) -> None:
     parser = _add(commands, "report", "compare selectors on your data", _REPORT, _REPORT_EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="the table: .csv, .tsv or .parquet")
-    parser.add_argument("--target", metavar="COLUMN", required=True, help="the column to predict")
+    parser.add_argument("file", metavar="FILE", help="the table: .csv, .tsv, .txt, .xlsx, .parquet or .feather")
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    parser.add_argument("--time", metavar="COLUMN", help="survival time: not supported yet, says so")
+    parser.add_argument("--event", metavar="COLUMN", help="survival event: not supported yet, says so")
+    parser.add_argument(
+        "--groups", metavar="COLUMN", help="column that names the patient of each row; rows of a patient stay together"
+    )
     parser.add_argument(
         "--task",
         choices=("auto", "classification", "regression"),
         default="auto",
-        help="auto takes a target of text, or of at most 10 different whole numbers, for classes (default: auto)",
+        help="kind of target; auto treats text, or at most 10 different whole numbers, as classes (default: auto)",
     )
     parser.add_argument(
         "--selector",
         dest="selectors",
         action="append",
         choices=SELECTORS,
-        help=f"repeat for several: {', '.join(SELECTORS)} (default: {', '.join(DEFAULT_SELECTORS)})",
+        help=f"selector to try; repeat for several: {', '.join(SELECTORS)} (default: {', '.join(DEFAULT_SELECTORS)})",
         metavar="NAME",
     )
     parser.add_argument(
         "--measure",
         default="nogueira",
         metavar="NAME",
-        help="measure of stability, out of skstab.metrics.measure_table() (default: nogueira)",
+        help="measure of stability, a name from skstab.metrics.measure_table() (default: nogueira)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FILE", default="report.html", help="where to write (default: %(default)s)"
+        "--scoring",
+        metavar="NAME",
+        help="score of the rows left out, such as roc_auc (default: accuracy; balanced_accuracy if unequal; r2)",
+    )
+    parser.add_argument("--strict", action="store_true", help="end with status 1 if there is any alert")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="file to write (default: %(default)s)"
     )
     _add_resamples(parser)
     _add_seed(parser)
     _add_jobs(parser)
+    _add_reading(parser.add_argument_group("reading the file", "found from the file unless given"))
+
+
+def _add_reading(parser: Any) -> None:
+    parser.add_argument(
+        "--sep", type=_separator, metavar="SIGN", help="separator of columns: a sign, or one of tab, space"
+    )
+    parser.add_argument("--decimal", choices=(".", ","), help="decimal sign")
+    parser.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as utf-8, utf-16 or cp1252")
+    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first)")
+    parser.add_argument(
+        "--na", action="append", metavar="TEXT", help="text or number that also means missing; repeat for several"
+    )
+    parser.add_argument(
+        "--keep", action="append", metavar="TEXT", help="text or number that does not mean missing; repeat for several"
+    )
 
 
 def _add_measure(commands: Any) -> None:
-    parser = _add(commands, "measure", "stability of selections that you have", _MEASURE, _MEASURE_EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="the table: .csv, .tsv or .parquet")
-    parser.add_argument("--weights", action="store_true", help="the table holds weights instead of 0 and 1")
-    parser.add_argument("--method", choices=METHODS, default="jackknife", help="of the intervals (default: jackknife)")
+    parser = _add(commands, "measure", "stability of existing selections", _MEASURE, _MEASURE_EXAMPLES)
+    parser.add_argument("file", metavar="FILE", help="a table (.csv, .tsv or .parquet), or a file of Runs.save")
+    parser.add_argument("--weights", action="store_true", help="the table contains weights instead of 0 and 1")
+    parser.add_argument(
+        "--features",
+        type=_whole_number(1),
+        metavar="NUMBER",
+        help="number of all features, for a long table (default: the features that occur)",
+    )
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default="jackknife",
+        help="method for the confidence intervals (default: jackknife)",
+    )
     parser.add_argument(
         "--level", type=_share, default=0.95, metavar="SHARE", help="confidence level of the intervals (default: 0.95)"
     )
@@ -178,9 +229,7 @@ def _add_resamples(parser: Any) -> None:
 
 
 def _add_seed(parser: Any) -> None:
-    parser.add_argument(
-        "--seed", type=_whole_number(0), default=0, metavar="NUMBER", help="of all that is random (default: 0)"
-    )
+    parser.add_argument("--seed", type=_whole_number(0), default=0, metavar="NUMBER", help="random seed (default: 0)")
 
 
 def _add_jobs(parser: Any) -> None:
@@ -189,7 +238,7 @@ def _add_jobs(parser: Any) -> None:
         type=_jobs,
         default=-1,
         metavar="NUMBER",
-        help="number of fits at the same time; -1, the default, is one a processor. The result is the same",
+        help="number of fits at the same time, without effect on the result; -1, the default, is one per processor",
     )
 
 
@@ -201,6 +250,14 @@ def _whole_number(least: int) -> Callable[[str], int]:
         return value
 
     return whole_number
+
+
+def _separator(text: str) -> str:
+    names = {"tab": "\t", "\\t": "\t", "space": r"\s+", "spaces": r"\s+", "comma": ",", "semicolon": ";"}
+    sign = names.get(text, text)
+    if len(sign) != 1 and sign != r"\s+":
+        raise argparse.ArgumentTypeError(f"must be one sign, tab or space, got {text!r}")
+    return sign
 
 
 def _jobs(text: str) -> int:

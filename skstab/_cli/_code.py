@@ -1,4 +1,4 @@
-"""Python that does again what a command did."""
+"""Python code that repeats what a command did."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 
 
 def source_of(value: Any) -> str:
-    """Python that makes an estimator, or a parameter of one, anew."""
+    """Python code that makes an estimator, or a parameter of one, again."""
     if isinstance(value, Pipeline):
         return f"make_pipeline({', '.join(source_of(step) for _, step in value.steps)})"
     if hasattr(value, "get_params"):
@@ -58,7 +58,7 @@ def _changed(estimator: Any) -> dict[str, Any]:
 
 
 def comparing(selectors: dict[str, Any], steps: list[Any], data: list[str], call: str) -> list[str]:
-    """Script from the data to a comparison of selectors, each behind the same first steps."""
+    """Script from the data to a comparison of selectors, each after the same first steps."""
     first = ", ".join(source_of(step) for step in steps)
     return [
         *imports_of([*selectors.values(), *steps, Pipeline([])]),

@@ -1,33 +1,37 @@
-"""From a table with a target to features that selectors take, and the Python that does the same.
+"""From a table with a target to features for the selectors, and the Python code that does the same.
 
 Every step returns the table after it together with the code for it: what the report shows is what was done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skstab._cli._tables import UNNAMED, read_table, reading_code
-from skstab._cli._terminal import UserError
+from skstab._cli._cells import Table, is_structured, read_table
+from skstab._cli._columns import MISSING, is_numeric, levels_of, why_useless
+from skstab._cli._tables import ReadOptions
+from skstab._cli._terminal import UserError, listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING, OTHER = "(missing)", "(other)"
+OTHER = "(other)"
 _MOST_LEVELS = 30
 _MOST_CLASSES = 10
 _FEWEST_ROWS = 10
-_SHOWN = 8
+_AS_FOUND = ReadOptions()
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features and target; `variables` says which column of the file each feature is made of."""
+    """Features and target; `variables` gives the column of the file that each feature is made from.
+
+    `table` has the rows of the features, with all columns of the file; `groups` those that belong together, if any.
+    """
 
     X: pd.DataFrame
     y: pd.Series
@@ -35,6 +39,8 @@ class Dataset:
     variables: dict[str, str]
     notes: list[str]
     code: list[str]
+    table: pd.DataFrame
+    groups: pd.Series | None = None
 
     @property
     def has_missing(self) -> bool:
@@ -43,22 +49,39 @@ class Dataset:
 
     @property
     def has_categories(self) -> bool:
-        """Whether some features are made of the same column."""
+        """Whether some features are made from the same column."""
         return len(set(self.variables.values())) < len(self.variables)
 
 
-def read_dataset(path: str, target: str, task: str) -> Dataset:
-    """Read a table and make features and a target of it."""
-    data = read_table(path)
-    _check_column(data, target, path)
-    code, notes = [f"data = {reading_code(path)}"], []
-    if data[target].isna().any():
-        notes.append(f"{int(data[target].isna().sum())} rows without a target were left out.")
-        code.append(f"data = data.dropna(subset=[{target!r}])")
-        data = data.dropna(subset=[target])
+def read_dataset(
+    path: str, target: str, task: str, *, options: ReadOptions = _AS_FOUND, groups: str | None = None
+) -> Dataset:
+    """Read a table and make features and a target from it."""
+    table = read_table(path, options, target=target)
+    _check_columns(table.frame, target, groups, path)
+    data, notes, code = _one_target(table, target)
+    data, rows_notes, rows_code = _complete_rows(data, target, groups)
     y, is_classification, target_code = _target(data[target], task)
-    X, variables, feature_notes, feature_code = make_features(data.drop(columns=[target]), target)
-    return Dataset(X, y, is_classification, variables, notes + feature_notes, [*code, target_code, *feature_code])
+    apart = [target, *([] if groups is None else [groups])]
+    X, variables, feature_notes, feature_code = make_features(data.drop(columns=apart), apart)
+    return Dataset(
+        X,
+        y,
+        is_classification,
+        variables,
+        [*table.notes, *notes, *rows_notes, *feature_notes],
+        [*table.code, *code, *rows_code, target_code, *_group_code(groups), *feature_code],
+        table=data,
+        groups=None if groups is None else _checked_groups(data[groups]),
+    )
+
+
+def _check_columns(data: pd.DataFrame, target: str, groups: str | None, path: str) -> None:
+    for name in (target, groups):
+        if name is not None:
+            _check_column(data, name, path)
+    if groups == target:
+        raise UserError(f"--groups must be another column than the target {target!r}")
 
 
 def _check_column(data: pd.DataFrame, target: str, path: str) -> None:
@@ -66,30 +89,67 @@ def _check_column(data: pd.DataFrame, target: str, path: str) -> None:
     if target in names:
         return
     close = get_close_matches(target, names, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {_listed(names)}"
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(names)}"
     raise UserError(f"there is no column {target!r} in {path!r}; {hint}")
 
 
-# -- the target ------------------------------------------------------------------------------------------------------
+def _one_target(table: Table, target: str) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Leave out further columns with the name of the target, which must be equal to it."""
+    again = [name for name, header in table.headers.items() if header == target]
+    if not again:
+        return table.frame, [], []
+    for name in again:
+        if not table.frame[name].equals(table.frame[target]):
+            raise UserError(f"there are several columns {target!r} that differ: rename those that are not the target")
+    note = f"{plural(len(again), 'more column')} named {target!r}, with the same values: left out."
+    return table.frame.drop(columns=again), [note], [f"data = data.drop(columns={again!r})"]
+
+
+def _complete_rows(data: pd.DataFrame, target: str, groups: str | None) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Leave out rows without a target or a group."""
+    notes, code = [], []
+    for name, what in ((target, "target"), (groups, "group")):
+        if name is not None and data[name].isna().any():
+            number = int(data[name].isna().sum())
+            notes.append(f"{plural(number, 'row')} without a {what} {'was' if number == 1 else 'were'} left out.")
+            code.append(f"data = data.dropna(subset=[{name!r}])")
+            data = data.dropna(subset=[name])
+    return data, notes, code
+
+
+def _checked_groups(values: pd.Series) -> pd.Series:
+    if values.nunique() < _FEWEST_ROWS:
+        raise UserError(f"--groups {values.name!r} must have at least {_FEWEST_ROWS} groups, got {values.nunique()}")
+    return values.astype(str)
+
+
+def _group_code(groups: str | None) -> list[str]:
+    return [] if groups is None else [f"groups = data[{groups!r}].astype(str)"]
+
+
+# -- the target --------------------------------------------------------------------------------------------------------
 
 
 def _target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
-    """Check the target; say whether it is of classes, and how to make it."""
+    """Check the target; return it, whether it has classes, and the code for it."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     name = values.name
+    if is_structured(values):
+        raise UserError(f"target {name!r} holds binary data, lists or other structures: it must be texts or numbers")
     _check_target(values)
     is_number = is_numeric_dtype(values) and not is_bool_dtype(values)
     if task == "regression" and not is_number:
         raise UserError(f"target {name!r} is not numeric: regression needs numbers")
     is_classification = task == "classification" or (task == "auto" and (not is_number or _looks_like_classes(values)))
-    kind = str if is_classification else float
-    y = values.astype(kind)
+    kinds = [float] if not is_classification else [int, str] if is_number and _is_small_and_whole(values) else [str]
+    y = values.astype(kinds[0]).astype(kinds[-1])  # missing values made floats of whole numbers, but 1 is not "1.0"
     if is_classification:
         _check_classes(y)
     elif not np.isfinite(y).all():
         raise UserError(f"target {name!r} has infinite values")
-    return y, is_classification, f"y = data[{name!r}].astype({kind.__name__})"
+    steps = "".join(f".astype({kind.__name__})" for kind in kinds)
+    return y, is_classification, f"y = data[{name!r}]{steps}"
 
 
 def _check_target(values: pd.Series) -> None:
@@ -103,11 +163,15 @@ def _looks_like_classes(values: pd.Series) -> bool:
     return bool(values.nunique() <= _MOST_CLASSES and (values % 1 == 0).all())
 
 
+def _is_small_and_whole(values: pd.Series) -> bool:
+    return bool((values.abs() < 2**53).all() and (values % 1 == 0).all())
+
+
 def _check_classes(y: pd.Series) -> None:
     counts = y.value_counts()
     if counts.iloc[0] == 1:
         raise UserError(
-            f"all values of target {y.name!r} differ: they are no classes; use --task regression for numbers"
+            f"all values of target {y.name!r} differ: they are not classes; use --task regression for numbers"
         )
     if counts.iloc[-1] < 2:
         raise UserError(
@@ -116,18 +180,19 @@ def _check_classes(y: pd.Series) -> None:
         )
 
 
-# -- the features ----------------------------------------------------------------------------------------------------
+# -- the features ------------------------------------------------------------------------------------------------------
 
 
-def make_features(data: pd.DataFrame, target: str) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
-    """Leave out what tells nothing, and encode categories; return features, their columns, notes and code."""
-    useless = {name: reason for name in data.columns if (reason := _why_useless(data[name]))}
+def make_features(data: pd.DataFrame, apart: list[str]) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
+    """Leave out uninformative columns, and encode categories; return features, their columns, notes and code."""
+    useless = {name: reason for name in data.columns if (reason := why_useless(data[name]))}
     X = data.drop(columns=list(useless))
-    categorical = [name for name in X.columns if not _is_numeric(X[name])]
-    notes, code = _notes_of(useless), [f"X = data.drop(columns={[target, *useless]!r})"]
+    categorical = [name for name in X.columns if not is_numeric(X[name])]
+    notes, code = _notes_of(useless), [f"X = data.drop(columns={[*apart, *useless]!r})"]
     if categorical:
         X, made, more, lines = _encode(X, categorical)
         notes, code = notes + more, code + lines
+        _check_names(X, useless)
     else:
         made = {}
     X = X.astype(float)
@@ -135,45 +200,17 @@ def make_features(data: pd.DataFrame, target: str) -> tuple[pd.DataFrame, dict[s
     return X, {name: made.get(name, name) for name in X.columns}, notes, [*code, "X = X.astype(float)"]
 
 
-def _is_numeric(column: pd.Series) -> bool:
-    from pandas.api.types import is_complex_dtype, is_numeric_dtype
-
-    return is_numeric_dtype(column) and not is_complex_dtype(column)
-
-
-def _why_useless(column: pd.Series) -> str | None:
-    """Say why a column is no feature, or None."""
-    from pandas.api.types import is_datetime64_any_dtype, is_timedelta64_dtype
-
-    if column.isna().all():
-        return "without any value"
-    if column.name == UNNAMED:
-        return "row numbers"
-    if _is_numeric(column):
-        return "with one value only" if column.nunique() < 2 else None
-    if is_datetime64_any_dtype(column) or is_timedelta64_dtype(column):
-        return "of dates or times"
-    levels = _levels(column).nunique()
-    if levels < 2:
-        return "with one value only"
-    return "whose texts all differ" if column.dropna().astype(str).is_unique else None
+def _check_names(X: pd.DataFrame, useless: dict[str, str]) -> None:
+    twice = [*X.columns[X.columns.duplicated()], *(name for name in X.columns if name in useless)]
+    if twice:
+        raise UserError(f"column {twice[0]!r} would occur twice: rename one")
 
 
 def _notes_of(useless: dict[str, str]) -> list[str]:
     return [
-        f"Left out, {reason}: {_listed([name for name, why in useless.items() if why == reason])}."
+        f"Left out, {reason}: {listed([name for name, why in useless.items() if why == reason])}."
         for reason in dict.fromkeys(useless.values())
     ]
-
-
-def _listed(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
-
-
-def _levels(column: pd.Series) -> pd.Series:
-    """Values of a category as texts, a missing one as a level of its own."""
-    return column.astype(object).where(column.notna(), MISSING).astype(str)
 
 
 def _encode(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
@@ -184,19 +221,17 @@ def _encode(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, dict[str, 
         f"categories = {names!r}",
         f'X[categories] = X[categories].astype(object).where(X[categories].notna(), "{MISSING}").astype(str)',
     ]
-    X = X.assign(**{name: _levels(X[name]) for name in names})
-    X, notes, lines = _join_rare_levels(X, names)
+    X = X.assign(**{name: levels_of(X[name]) for name in names})
+    X, notes, lines = _join_rarelevels_of(X, names)
     columns = {name: [f"{name}={level}" for level in sorted(X[name].unique())] for name in names}
-    second = [made[0] for made in columns.values() if len(made) == 2]  # the other column tells the same
+    second = [made[0] for made in columns.values() if len(made) == 2]  # the other column is equivalent
     encoded = pd.get_dummies(X, columns=names, prefix_sep="=").drop(columns=second)
-    if not encoded.columns.is_unique:
-        raise UserError(f"column {encoded.columns[encoded.columns.duplicated()][0]!r} would be there twice: rename one")
     code += [*lines, f'X = pd.get_dummies(X, columns=categories, prefix_sep="=").drop(columns={second!r})']
-    notes.insert(0, f"Categories were encoded as columns of 0 and 1: {_listed(names)}.")
+    notes.insert(0, f"Categories were encoded as columns of 0 and 1: {listed(names)}.")
     return encoded, {column: name for name, made in columns.items() for column in made}, notes, code
 
 
-def _join_rare_levels(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _join_rarelevels_of(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Keep the most frequent levels of a category that has many."""
     notes, code = [], []
     for name in names:
@@ -206,7 +241,7 @@ def _join_rare_levels(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, 
         kept = sorted(counts.index[:_MOST_LEVELS])
         X = X.assign(**{name: X[name].where(X[name].isin(kept), OTHER)})
         notes.append(
-            f"Of the {len(counts)} values of {name!r}, all but the {_MOST_LEVELS} most frequent are one level."
+            f"Of the {len(counts)} values of {name!r}, all except the {_MOST_LEVELS} most frequent are one level."
         )
         code.append(f'X[{name!r}] = X[{name!r}].where(X[{name!r}].isin({kept!r}), "{OTHER}")')
     return X, notes, code
@@ -214,9 +249,9 @@ def _join_rare_levels(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, 
 
 def _check_features(X: pd.DataFrame) -> None:
     if X.shape[1] == 0:
-        raise UserError("there is nothing to select from: no numeric or categorical column is left beside the target")
+        raise UserError("there is nothing to select from: no numeric or categorical column is left besides the target")
     if X.shape[1] == 1:
-        raise UserError(f"there is nothing to select: {X.columns[0]!r} is the only feature beside the target")
+        raise UserError(f"there is nothing to select: {X.columns[0]!r} is the only feature besides the target")
     infinite = X.columns[np.isinf(X).any()]
     if len(infinite):
         raise UserError(f"column {infinite[0]!r} has infinite values")

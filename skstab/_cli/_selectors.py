@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -20,7 +20,7 @@ _MOST_FEATURES = 50
 
 
 @dataclass(frozen=True)
-class Problem:
+class LearningTask:
     """What the settings depend on; `spread` is the standard deviation of a numeric target."""
 
     n_rows: int
@@ -73,29 +73,29 @@ def _rounded(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def _lasso(p: Problem) -> dict[str, Any]:
+def _lasso(p: LearningTask) -> dict[str, Any]:
     return {f"{name}={value:g}": p.lasso(**{name: value}) for name, value in p.strengths}
 
 
-def _elastic_net(p: Problem) -> dict[str, Any]:
+def _elastic_net(p: LearningTask) -> dict[str, Any]:
     return {f"{name}={value:g}": p.elastic_net(**{name: value}) for name, value in p.strengths}
 
 
-def _rfe(p: Problem) -> dict[str, Any]:
+def _rfe(p: LearningTask) -> dict[str, Any]:
     return {f"k={k}": RFE(p.model(), n_features_to_select=k, step=0.1) for k in p.sizes}
 
 
-def _hybrid_rfe(p: Problem) -> dict[str, Any]:
+def _hybrid_rfe(p: LearningTask) -> dict[str, Any]:
     options = {} if p.n_classes else {"loss": "squared", "criterion": f_regression}
     C = _rounded(50 / p.n_rows)
     settings = sorted({(k, n_stable) for k in p.sizes for n_stable in (k // 2, k)})
     return {f"k={k}, N={n}": HybridRFE(k, n_stable_features=n, C=C, **options) for k, n in settings}
 
 
-def _stability_selection(p: Problem) -> dict[str, Any]:
+def _stability_selection(p: LearningTask) -> dict[str, Any]:
     q = min(max(2, round(np.sqrt(2 * p.n_features))), p.n_features - 1)
     options: dict[str, Any] = {"q": q, "assumption": "none", "n_resamples": 20, "n_values": 10}
-    if p.n_classes > 2:  # the path of a model inside another one is not found by itself
+    if p.n_classes > 2:  # the path of a model inside another one is not found automatically
         options |= {"param_name": "estimator__C", "param_values": [value for _, value in p.strengths]}
     return {
         f"threshold={share}": make_pipeline(StabilitySelection(p.lasso(), threshold=share, **options), p.model())
@@ -103,7 +103,7 @@ def _stability_selection(p: Problem) -> dict[str, Any]:
     }
 
 
-def _forest(p: Problem) -> dict[str, Any]:
+def _forest(p: LearningTask) -> dict[str, Any]:
     everything = -np.inf  # the number of features decides, not a threshold
     return {
         f"k={k}": make_pipeline(SelectFromModel(p.forest(), max_features=k, threshold=everything), p.forest())
@@ -111,12 +111,12 @@ def _forest(p: Problem) -> dict[str, Any]:
     }
 
 
-def _k_best(p: Problem) -> dict[str, Any]:
+def _k_best(p: LearningTask) -> dict[str, Any]:
     options = {} if p.n_classes else {"score_func": f_regression}
     return {f"k={k}": make_pipeline(SelectKBest(k=k, **options), p.model()) for k in p.sizes}
 
 
-SETTINGS: dict[str, Callable[[Problem], dict[str, Any]]] = {
+SETTINGS: dict[str, Callable[[LearningTask], dict[str, Any]]] = {
     "lasso": _lasso,
     "elastic-net": _elastic_net,
     "rfe": _rfe,
@@ -127,8 +127,21 @@ SETTINGS: dict[str, Callable[[Problem], dict[str, Any]]] = {
 }
 
 
-def candidates(names: list[str], problem: Problem) -> dict[str, Any]:
-    """Every setting of the named selectors, under `name (setting)`."""
-    return {
-        f"{name} ({setting})": estimator for name in names for setting, estimator in SETTINGS[name](problem).items()
-    }
+class Candidate(NamedTuple):
+    """One setting of a selector, which is its family."""
+
+    family: str
+    setting: str
+    estimator: Any
+
+    @property
+    def label(self) -> str:
+        """What the report calls it."""
+        return f"{self.family} ({self.setting})"
+
+
+def candidates(names: list[str], task: LearningTask) -> list[Candidate]:
+    """Every setting of the named selectors."""
+    return [
+        Candidate(name, setting, estimator) for name in names for setting, estimator in SETTINGS[name](task).items()
+    ]

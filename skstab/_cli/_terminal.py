@@ -1,35 +1,55 @@
-"""What commands tell the user: text, progress, complaints."""
+"""What commands show to the user: text, progress, errors."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from importlib import import_module
 from time import monotonic
 from typing import Any, Self
 
 _WIDTH = 30
+_SHOWN = 8
 
 
 class UserError(Exception):
-    """Something that the user can mend: told in one line, without a traceback."""
+    """An error that the user can correct: reported in one line, without a traceback."""
+
+    status = 2
 
     def __str__(self) -> str:
         return " ".join(super().__str__().split())
 
 
+class AlertError(UserError):
+    """Alerts about the data, where the user asked that they end the command."""
+
+    status = 1
+
+
+def listed(names: Sequence[Any]) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def plural(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def say(text: str = "") -> None:
-    """Write a line, or several, of what was asked for."""
+    """Write one or several lines of output."""
     sys.stdout.write(f"{text}\n")
 
 
 def complain(text: str) -> None:
-    """Write a line of what is wrong."""
+    """Write a line of an error."""
     sys.stderr.write(f"skstab: {text}\n")
 
 
 def require_extras() -> None:
-    """Make sure, before a long run, that reports and pictures can be made; nothing is shown on a screen."""
+    """Check, before a long run, that reports and pictures can be made; nothing is shown on a screen."""
     for package in ("jinja2", "matplotlib"):
         try:
             import_module(package)
@@ -59,7 +79,7 @@ class Progress:
             self.stream.write("\n")
 
     def advance(self) -> None:
-        """Tell that one more is done."""
+        """Count one more as done."""
         self.done += 1
         if self.stream.isatty():
             self._draw()
@@ -70,17 +90,3 @@ class Progress:
         minutes, seconds = divmod(int(monotonic() - self.start), 60)
         self.stream.write(f"\r{self.label} [{bar}] {self.done}/{self.total}  {minutes}:{seconds:02d}")
         self.stream.flush()
-
-
-class Watched(dict[str, Any]):
-    """A dict of work: whoever goes through its items one after the other moves the bar."""
-
-    def __init__(self, work: dict[str, Any], progress: Progress) -> None:
-        super().__init__(work)
-        self.progress = progress
-
-    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
-        """Give the items; one is done when the next is asked for."""
-        for item in super().items():
-            yield item
-            self.progress.advance()

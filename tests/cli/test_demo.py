@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from skstab._cli import _demo
+from skstab._cli import _demo_command as _demo
 from skstab._cli._arguments import parse
 from tests.inspection.page import Page
 
@@ -23,7 +23,7 @@ def toured(monkeypatch, command, tmp_path):
 def test_the_tour_tells_its_story_and_writes_its_files(toured):
     out, err, folder = toured
     assert "Accuracy alone would choose" in out
-    assert "With stability, giving up at most 1% accuracy" in out
+    assert "With stability, losing at most 1% accuracy" in out
     rows = [line for line in out.splitlines() if re.match(r"(L1 logistic|hybrid-RFE) \(.*\) +0\.", line)]
     assert len(rows) == 10
     assert err == "fitting candidates (10) ...\n"

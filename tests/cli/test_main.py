@@ -1,13 +1,15 @@
 """The command as a whole: help, exit statuses, interruptions, and what importing it costs."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import skstab
-from skstab._cli import _measure, _terminal
+from skstab._cli import _measure_command, _terminal
 from skstab._cli._arguments import SELECTORS
 from skstab._cli._selectors import SETTINGS
 
@@ -57,13 +59,29 @@ def skstab_main(arguments):
     return main(arguments)
 
 
-@pytest.mark.parametrize("name", ["demo", "report", "measure"])
+COMMANDS = [path.stem[1:].removesuffix("_command") for path in Path(_terminal.__file__).parent.glob("_*_command.py")]
+every_command = pytest.mark.parametrize("name", sorted(COMMANDS))
+
+
+def test_the_commands_are_found():
+    assert {"demo", "report", "measure"} <= set(COMMANDS)
+
+
+@every_command
 def test_every_command_has_help_with_examples(name, capsys):
     with pytest.raises(SystemExit) as left:
         skstab_main([name, "--help"])
     assert left.value.code == 0
     text = capsys.readouterr().out
     assert f"  skstab {name}" in text.partition("examples:")[2]
+
+
+@every_command
+def test_every_command_has_a_section_in_the_documentation(name):
+    page = Path(skstab.__file__).parents[1] / "docs" / "command_line.md"
+    if not page.exists():
+        pytest.skip("the documentation is not part of an installed package")
+    assert re.search(rf"^## .*`skstab {name}`$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def test_the_help_names_every_selector(capsys):
@@ -94,7 +112,7 @@ def test_ctrl_c_ends_with_a_line_and_status_130(monkeypatch, command):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_measure, "run", interrupted)
+    monkeypatch.setattr(_measure_command, "run", interrupted)
     assert command("measure", "x.csv") == (130, "", "skstab: interrupted\n")
 
 
@@ -107,7 +125,7 @@ def test_a_missing_extra_is_told_before_anything_runs(package, arguments, monkey
     assert "pip install 'skstab[report]'" in line
 
 
-# -- progress --------------------------------------------------------------------------------------------------------
+# -- progress ----------------------------------------------------------------------------------------------------------
 
 
 class Screen:
@@ -130,7 +148,8 @@ def watched(monkeypatch):
         screen = Screen(is_terminal=is_terminal)
         monkeypatch.setattr(sys, "stderr", screen)
         with _terminal.Progress("working", 2) as progress:
-            assert dict(_terminal.Watched({"a": 1, "b": 2}, progress).items()) == {"a": 1, "b": 2}
+            progress.advance()
+            progress.advance()
         return screen.text
 
     return go

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skstab._cli._measure import _row
+from skstab._cli._measure_command import _row
 from skstab.metrics import get_measure, measure_table, stability_interval
+from skstab.runs import Runs
 
 SUPPORTS = np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 1, 0]])
 EQUAL = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 1, 0]])
@@ -49,6 +50,13 @@ def test_measures_that_refuse_the_sizes_are_listed_with_the_reason(measured):
     assert rows["kuncheva"]["stability"] == pytest.approx(get_measure("kuncheva")(EQUAL))
 
 
+@pytest.mark.parametrize("name", ["effective", "yu", "intersection_mbm", "zucknick"])
+def test_measures_that_forgive_substitutes_are_listed_with_what_they_need(name, measured):
+    _, rows = measured(SUPPORTS)
+    assert rows[name]["stability"] is None
+    assert rows[name]["note"] == "needs to know which features can replace each other"
+
+
 def test_method_and_level_reach_the_intervals(measured):
     about, rows = measured(EQUAL, "--method", "asymptotic", "--level", "0.8")
     interval = stability_interval(EQUAL, method="asymptotic", confidence_level=0.8)
@@ -61,7 +69,7 @@ def test_method_and_level_reach_the_intervals(measured):
 def test_methods_that_draw_obey_the_seed():
     runs = (np.random.default_rng(0).random((20, 9)) < 0.4).astype(float)
     options = [Namespace(method="bootstrap", level=0.9, seed=seed) for seed in (1, 1, 2)]
-    ends = [_row("nogueira", "subset", runs, option)["high"] for option in options]
+    ends = [_row("nogueira", Runs(runs), option)["high"] for option in options]
     assert ends[0] == ends[1] != ends[2]
 
 
@@ -79,7 +87,7 @@ def test_an_infinite_end_is_null(measured):
 
 def test_runs_that_chose_nothing_are_noted(measured):
     _, rows = measured(np.zeros((3, 4), dtype=int))
-    assert "nothing to tell apart" in rows["nogueira"]["note"]
+    assert "nothing to choose" in rows["nogueira"]["note"]
 
 
 def test_weights_are_measured_as_weights_ranks_and_sets(measured):
@@ -96,7 +104,7 @@ def test_weights_without_zeros_say_nothing_about_sets(measured):
     assert "spearman" in rows
 
 
-# -- what a file may look like ---------------------------------------------------------------------------------------
+# -- what a file may look like -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,3 +200,83 @@ def test_two_numbers_may_be_a_run(command, tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("0,1\n1,0\n0,1\n")
     assert json.loads(command("measure", str(path), "--json")[1])["n_runs"] == 3
+
+
+# -- runs and long tables ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured_file(command):
+    def run(path, *options):
+        status, out, err = command("measure", path, "--json", *options)
+        assert (status, err) == (0, "")
+        found = json.loads(out)
+        return found, {row["measure"]: row["stability"] for row in found["measures"]}
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["saved.runs", "saved", "saved.npz"])
+def test_saved_runs_are_measured(name, measured_file, tmp_path):
+    runs = Runs(SUPPORTS, SUPPORTS * [1.0, 2, 3, 4, 5])
+    runs.save(tmp_path / name)
+    about, stability = measured_file(tmp_path / name)
+    assert (about["kind"], about["n_runs"], about["n_features"], about["mean_selected"]) == ("weights", 4, 5, 2.25)
+    for measure in ("nogueira", "jaccard", "pearson", "canberra"):
+        assert stability[measure] == pytest.approx(runs.stability(measure))
+    Runs(SUPPORTS).save(tmp_path / name)
+    about, stability = measured_file(tmp_path / name)
+    assert about["kind"] == "supports"
+    assert "pearson" not in stability
+
+
+LONG = "run,feature\n1,a\n1,b\n2,a\n3,\n"
+
+
+@pytest.mark.parametrize("text", [LONG, "feature,run\na,1\nb,1\na,2\n,3\n"], ids=["run first", "feature first"])
+def test_long_tables_are_measured(text, measured_file, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text(text)
+    about, stability = measured_file(path)
+    assert (about["n_runs"], about["n_features"], about["mean_selected"]) == (3, 2, 1)
+    assert stability["jaccard"] == pytest.approx(get_measure("jaccard")([[1, 1], [1, 0], [0, 0]]))
+    about, stability = measured_file(path, "--features", "6")
+    assert about["n_features"] == 6
+    padded = np.pad([[1, 1], [1, 0], [0, 0]], ((0, 0), (0, 4)))
+    assert stability["nogueira"] == pytest.approx(get_measure("nogueira")(padded))
+
+
+def test_long_tables_may_have_importances(measured_file, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("run,feature,importance\n1,a,2\n1,b,1\n2,a,3\n3,b,1\n")
+    about, stability = measured_file(path)
+    assert about["kind"] == "weights"
+    assert stability["pearson"] == pytest.approx(get_measure("pearson")([[2, 1], [3, 0], [0, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "words"),
+    [
+        ("long.csv", LONG, ["--features", "1"], "--features must be at least 2"),
+        ("wide.csv", "a,b\n1,0\n1,1\n", ["--features", "5"], "--features goes with a long table"),
+        ("long.csv", "run,feature\n1,a\n1,a\n2,b\n", [], "got some of them twice"),
+        ("long.csv", "run,feature\n1,a\n", [], "at least 2 runs"),
+        ("other.bin", "no runs", [], "must end in .csv, .tsv or .parquet"),
+        ("missing", None, [], "must end in .csv, .tsv or .parquet"),
+    ],
+)
+def test_runs_that_can_not_be_measured_are_refused_in_a_line(name, text, options, words, command, tmp_path):
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    status, _, err = command("measure", path, *options)
+    assert status == 2
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_a_zip_of_something_else_is_refused(command, tmp_path):
+    np.savez(tmp_path / "other.npz", supports=SUPPORTS)
+    status, _, err = command("measure", tmp_path / "other.npz")
+    assert status == 2
+    assert "is not a file of Runs.save" in err

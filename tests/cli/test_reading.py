@@ -113,7 +113,7 @@ def test_the_task_is_told_by_the_target(target, task, is_classification, table_f
         ),
         ({"age": np.inf, "dose": [np.inf] + [1.0] * 79}, ("outcome", "auto"), "column 'dose' has infinite values"),
         ({"score": [np.inf] + [0.5] * 79}, ("score", "auto"), "target 'score' has infinite values"),
-        ({"colour=red": range(80)}, ("outcome", "auto"), "'colour=red' would be there twice"),
+        ({"colour=red": range(80)}, ("outcome", "auto"), "'colour=red' would occur twice"),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told(change, options, words, table_file):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skstab.__main__ import main
-from skstab._cli._report import choose
+from skstab._cli._report_command import choose
 from tests.cli.conftest import HOSTILE, hostile, patients
 from tests.inspection.page import Page
 
@@ -52,7 +52,12 @@ def on_numbers(tmp_path_factory):
 @pytest.mark.parametrize("made", ["on_classes", "on_numbers"])
 def test_the_code_gives_the_numbers_of_the_report(made, request):
     page, said = request.getfixturevalue(made)
-    comparison = run_code(page)
+    with redirect_stdout(io.StringIO()) as printed:
+        comparison = run_code(page)
+    verdict = printed.getvalue().splitlines()[-1]
+    assert verdict.startswith("Signal")
+    assert verdict in said
+    assert verdict in Page(page).text
     assert comparison.recommend().reason in said
     assert comparison.recommend().reason in Page(page).text
     rows = shown(page, "Selectors, the most stable first")
@@ -91,11 +96,25 @@ def test_one_selector_is_compared_with_itself(table_file, command, tmp_path):
     assert len(shown(output.read_text(encoding="utf-8"), "Selectors, the most stable first")) == 2
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_rows_of_a_patient_stay_together(table_file, command, tmp_path):
+    output = tmp_path / "out.html"
+    table = patients()[["age", "dose", "weight", "noise", "score"]].assign(patient=np.arange(80) // 2)
+    options = ["--resamples", "4", "--jobs", "1", "--selector", "k-best", "--groups", "patient"]
+    status, out, _ = command("report", table_file(table), "--target", "score", "-o", output, *options)
+    assert status == 0
+    page = output.read_text(encoding="utf-8")
+    assert "4 bootstrap samples, whole groups of patient, the same for all; R² on the rows" in Page(page).text
+    comparison = run_code(page)
+    assert comparison.recommend().reason in out
+    assert len(np.unique(comparison.groups)) == 40
+
+
 def test_what_was_done_about_missing_values_and_categories_is_said(on_classes):
     page, said = on_classes
     text = Page(page).text
     assert "replaced by the median of their column, inside each resample" in text
-    assert "A missing category is a level of its own." in text
+    assert "A missing category is a separate level." in text
     assert "Categories were encoded as columns of 0 and 1: 'colour', 'sex'." in text
     assert "Left out, whose texts all differ: 'id'." in said
     rows = shown(page, "Categories: share of runs that selected at least one of their columns")
@@ -111,10 +130,11 @@ def test_the_best_setting_of_each_selector_is_within_an_error_of_its_best_score(
             "stability": [0.5, 0.6, 0.9, 0.2, 0.9],
             "n_features": [5, 4, 3, 2, 1],
         },
-        index=["a (1)", "a (2)", "a (3)", "b (1)", "b (2)"],
+        index=["first", "second", "third", "a b", "a c"],
     )
-    assert choose(table) == ["a (2)", "b (1)"]
-    assert choose(table.iloc[:3]) == ["a (1)", "a (2)", "a (3)"]
+    families = dict(zip(table.index, "aaabb", strict=True))
+    assert choose(table, families) == ["second", "a b"]
+    assert choose(table.iloc[:3], families) == ["first", "second", "third"]
 
 
 def test_settings_that_select_everything_are_no_choice(table_file, command, tmp_path):
@@ -125,7 +145,7 @@ def test_settings_that_select_everything_are_no_choice(table_file, command, tmp_
     status, out, _ = command("report", table_file(table), "--target", "y", "-o", output, *QUICK)
     assert status == 0
     assert "Take k-best" in out
-    assert "selected every feature, which is no choice" in output.read_text(encoding="utf-8")
+    assert "selected every feature, which is not a choice" in output.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +153,8 @@ def test_settings_that_select_everything_are_no_choice(table_file, command, tmp_
     [
         (["--target", "outcom"], "did you mean 'outcome'?"),
         (["--target", "site"], "one value only"),
-        (["--target", "outcome", "--measure", "kuncheva"], "select equally many features; take one of nogueira"),
+        (["--target", "outcome", "--measure", "kuncheva"], "select equally many features; use one of nogueira"),
+        (["--target", "outcome", "--measure", "yu"], "needs to know which features can replace each other; use one of"),
         (["--target", "outcome", "--measure", "magic"], "there is no measure 'magic'"),
         (["--target", "outcome", "-o", "no/such/folder/r.html"], "there is no folder"),
         (["--target", "outcome", "-o", "."], "is a folder"),

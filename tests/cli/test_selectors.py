@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skstab._cli._code import imports_of, source_of
-from skstab._cli._selectors import SETTINGS, Problem, candidates
+from skstab._cli._selectors import SETTINGS, LearningTask, candidates
 
 PROBLEMS = {
-    "two classes": Problem(n_rows=40, n_features=6, n_classes=2, spread=0.0, seed=3),
-    "three classes": Problem(n_rows=40, n_features=6, n_classes=3, spread=0.0, seed=3),
-    "regression": Problem(n_rows=40, n_features=6, n_classes=0, spread=2.0, seed=3),
+    "two classes": LearningTask(n_rows=40, n_features=6, n_classes=2, spread=0.0, seed=3),
+    "three classes": LearningTask(n_rows=40, n_features=6, n_classes=3, spread=0.0, seed=3),
+    "regression": LearningTask(n_rows=40, n_features=6, n_classes=0, spread=2.0, seed=3),
 }
 
 
@@ -29,20 +29,20 @@ def data(problem):
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_every_selector_fits_every_task_and_its_source_makes_it_anew(name, kind):
     problem = PROBLEMS[kind]
-    made = candidates([name], problem)
-    assert all(label.startswith(f"{name} (") for label in made)
-    names = {}
-    exec("\n".join(imports_of(made.values())), names)  # noqa: S102  that it runs is what is tested
-    for estimator in made.values():
+    found = candidates([name], problem)
+    assert all((one.family, one.label) == (name, f"{name} ({one.setting})") for one in found)
+    made, names = [one.estimator for one in found], {}
+    exec("\n".join(imports_of(made)), names)  # noqa: S102  that it runs is what is tested
+    for estimator in made:
         copy = eval(source_of(estimator), names)  # noqa: S307  the same
         assert repr(copy.get_params(deep=False)) == repr(estimator.get_params(deep=False))
-    weakest = list(made.values())[0 if name == "stability-selection" else -1]
+    weakest = made[0 if name == "stability-selection" else -1]
     assert weakest.fit(*data(problem)).predict(data(problem)[0]).shape == (40,)
 
 
 @pytest.mark.parametrize("n_features", [2, 3, 5, 30, 2000])
 def test_sizes_are_between_nothing_and_everything(n_features):
-    sizes = Problem(n_rows=50, n_features=n_features, n_classes=2, spread=0.0, seed=0).sizes
+    sizes = LearningTask(n_rows=50, n_features=n_features, n_classes=2, spread=0.0, seed=0).sizes
     assert 1 <= sizes[0] <= sizes[-1] < n_features
     assert len(sizes) == len(set(sizes)) <= 5
     assert sizes[-1] <= 50

@@ -16,16 +16,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab._cli._code import comparing
-from skstab._cli._report import quiet, write
+from skstab._cli._report_command import quiet
 from skstab._cli._terminal import Progress, UserError, require_extras, say
+from skstab._cli._writing import check_output, write
+from skstab._typing import Display
 from skstab.feature_selection import HybridRFE
-from skstab.inspection import FeatureStabilityMapDisplay, ParetoFrontDisplay
-from skstab.inspection._report import StabilityReport
+from skstab.inspection import FeatureStabilityMapDisplay, ParetoFrontDisplay, StabilityReport
 from skstab.model_selection import (
     BootstrapSplit,
     ParetoRefit,
     StabilityCV,
     WholeSampleSplit,
+    assess_selector,
     compare_selectors,
     pareto_front,
     stability_scoring,
@@ -41,26 +43,27 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 _NAMES = {"C": "C", "n_features_to_select": "k", "n_stable_features": "N"}
 
 _INTRODUCTION = """\
-Breast cancer data: {rows} patients, {features} features. Which features tell malignant from benign tumours,
-and would other patients like these have given the same features?
+Breast cancer data: {rows} patients, {features} features. Which features distinguish malignant from benign
+tumours, and would other patients like these have given the same features?
 
 Searched: an L1 logistic regression (penalty C), and hybrid-RFE, which keeps k features, N of them chosen by a
 filter and never dropped. Each of {candidates} candidates is fitted on {resamples} bootstrap samples. Accuracy is that
-on the patients a sample left out; stability tells how much the features agree that the samples select.
+on the patients a sample left out; stability is the agreement of the features that the samples select.
 """
 _OUTCOME = """\
 Accuracy alone would choose {greedy}:
   {greedy_facts}
-With stability, giving up at most {tolerance:.0%} accuracy, the choice is {chosen}:
+With stability, losing at most {tolerance:.0%} accuracy, the choice is {chosen}:
   {chosen_facts}
 That is {gain:.2f} more stability for {cost:.3f} less accuracy.
 """
 
 
 def run(options: argparse.Namespace) -> None:
-    """Search, tell what came out, and write pictures and a report."""
+    """Search, print the results, and write pictures and a report."""
     require_extras()
     folder = _make_folder(Path(options.output))
+    check_output(folder / "report.html")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     grid, n_candidates = make_grid(), len(ParameterGrid(make_grid()))
     say(_INTRODUCTION.format(rows=len(X), features=X.shape[1], candidates=n_candidates, resamples=options.resamples))
@@ -71,6 +74,7 @@ def run(options: argparse.Namespace) -> None:
         written = _write(folder, search, report)
     say(_shown(table))
     say(_outcome(table, search.best_index_, report.comparison.runs))
+    say(_verdict(report))
     say("\n".join(["Written:", *(f"  {path}" for path in written)]))
 
 
@@ -82,7 +86,7 @@ def _make_folder(folder: Path) -> Path:
     return folder
 
 
-# -- the search ------------------------------------------------------------------------------------------------------
+# -- the search --------------------------------------------------------------------------------------------------------
 
 
 def make_grid() -> list[dict[str, list[Any]]]:
@@ -122,7 +126,7 @@ def _splitter(options: argparse.Namespace) -> BootstrapSplit:
     return BootstrapSplit(options.resamples, stratify=True, random_state=SEED)
 
 
-# -- what came out ---------------------------------------------------------------------------------------------------
+# -- the results -------------------------------------------------------------------------------------------------------
 
 
 def candidate_table(results: dict[str, Any]) -> pd.DataFrame:
@@ -150,7 +154,7 @@ def _shown(table: pd.DataFrame) -> str:
     shown = table[list(columns)].rename(columns=columns).round(3)
     shown["features"] = table["n_features"].round(1)
     shown["front"] = np.where(table["on_front"], "*", "")
-    legend = "* no other candidate is better in both; low and high are the ends of 95% intervals"
+    legend = "* no other candidate is better in both; low and high are the ends of 95% intervals (resampling error)"
     return f"{shown.to_string(index_names=False)}\n\n{legend}\n"
 
 
@@ -173,17 +177,18 @@ def _facts_of(row: pd.Series, runs: dict[str, StabilityCV]) -> str:
     always = ", ".join(name.replace(" ", _NO_BREAK) for name in frequency.index[frequency == 1])
     features = f"features in every sample ({(frequency == 1).sum()} of {(frequency > 0).sum()} ever selected): {always}"
     lines = [
-        f"accuracy {row['score']:.3f}, stability {row['stability']:.2f} ({interval}), {row['n_features']:.1f} features",
+        f"accuracy {row['score']:.3f}, stability {row['stability']:.2f} ({interval}, resampling error), "
+        f"{row['n_features']:.1f} features",
         *wrap(features, 106),
     ]
     return "\n  ".join(lines).replace(_NO_BREAK, " ")
 
 
-# -- pictures and report ---------------------------------------------------------------------------------------------
+# -- pictures and report -----------------------------------------------------------------------------------------------
 
 
 def rivals(table: pd.DataFrame, chosen: int) -> list[int]:
-    """Return what accuracy alone chooses and what was chosen; where they are one, also the next best in accuracy."""
+    """Return what accuracy alone chooses and what was chosen; if they are the same, also the next best in accuracy."""
     by_score = np.argsort(-table["score"].to_numpy(), kind="stable")
     return list(dict.fromkeys([int(by_score[0]), chosen, int(by_score[1])]))[:2]
 
@@ -195,27 +200,24 @@ def make_report(
     params = search.cv_results_["params"]
     pipelines = {table.index[i]: _set_up(params[i]) for i in rivals(table, search.best_index_)}
     cv = f"BootstrapSplit({options.resamples}, stratify=True, random_state={SEED})"
-    call = f"compare_selectors(selectors, X, y, cv={cv}, scoring={SCORE!r}, measure={MEASURE!r}, random_state={SEED})"
+    rules = f"scoring={SCORE!r}, measure={MEASURE!r}, margin={TOLERANCE}, random_state={SEED}"
+    settings: dict[str, Any] = {"cv": _splitter(options), "scoring": SCORE, "measure": MEASURE}
+    settings |= {"n_jobs": options.jobs, "random_state": SEED}
+    comparison = compare_selectors(pipelines, X, y, margin=TOLERANCE, **settings)
+    call = f"compare_selectors(selectors, X, y, cv={cv}, {rules})"
+    first = comparison.recommend().selector or str(comparison.frame()["score"].idxmax())
     return StabilityReport(
         title="skstab demo: breast cancer data",
-        comparison=compare_selectors(
-            pipelines,
-            X,
-            y,
-            cv=_splitter(options),
-            scoring=SCORE,
-            measure=MEASURE,
-            n_jobs=options.jobs,
-            random_state=SEED,
-        ),
+        comparison=comparison,
         candidates=table,
         scoring=SCORE,
+        assessment=assess_selector(pipelines[first], X, y, **settings),
         facts={
             "Data": f"breast cancer data of scikit-learn: {len(X)} rows, {X.shape[1]} features",
             "Resamples": f"{options.resamples} bootstrap samples, stratified; accuracy on the rows that each left out",
             "Search": f"{len(table)} settings of an L1 logistic regression and of hybrid-RFE; compared below are what "
             f"accuracy alone would choose and the most stable one that loses at most {TOLERANCE:.0%}",
-            "Stability": f"{MEASURE} measure, 95% jackknife intervals",
+            "Stability": f"{MEASURE} measure, 95% jackknife intervals, about the resampling error",
         },
         code="\n".join(
             [
@@ -237,6 +239,13 @@ _DATA = [
 ]
 
 
+def _verdict(report: StabilityReport) -> str:
+    reason = "" if report.assessment is None else report.assessment.reason
+    lines = wrap(reason, 108, initial_indent="  ", subsequent_indent="  ")
+    question = f"Is there anything to find, and would other data agree? About {report.first_selector}:"
+    return "\n".join([question, *lines, ""])
+
+
 def _set_up(params: dict[str, Any]) -> Any:
     settings = {name.removeprefix("estimator__"): value for name, value in params.items() if name != "estimator"}
     return clone(params["estimator"]).set_params(**settings)
@@ -246,7 +255,7 @@ def _write(folder: Path, search: GridSearchCV, report: StabilityReport) -> list[
     from matplotlib import pyplot as plt
 
     greedy, stable = report.comparison.runs.values()
-    displays = {
+    displays: dict[str, Display] = {
         "pareto.png": ParetoFrontDisplay.from_search(search, SCORE, MEASURE),
         "map-accuracy-alone.png": FeatureStabilityMapDisplay.from_estimator(greedy),
         "map-with-stability.png": FeatureStabilityMapDisplay.from_estimator(stable),
