@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-__all__ = ["make_correlated_groups", "make_redundant_classification"]
+from skstab._checks import check_int, check_number
+from skstab._typing import FloatArray, IntArray, RandomState
+
+__all__ = ["make_correlated_groups", "make_redundant_classification", "make_survival"]
 
 
 def _correlated(rng: Any, n_samples: int, n_features: int, correlation: float) -> Any:
@@ -17,25 +20,15 @@ def _correlated(rng: Any, n_samples: int, n_features: int, correlation: float) -
     return np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
 
 
-def _check_share(name: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {value!r}")
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an int of at least {least}, got {value!r}")
-
-
 def make_redundant_classification(
     n_samples: int = 2000,
     *,
     n_features: int = 100,
     n_relevant: int = 50,
     redundancy: float = 0.0,
-    random_state: Any = None,
-) -> tuple[Any, Any]:
-    """Two classes whose relevant features are more or less redundant.
+    random_state: RandomState = None,
+) -> tuple[FloatArray, IntArray]:
+    """Two classes whose relevant features have a given redundancy.
 
     Parameters
     ----------
@@ -49,7 +42,7 @@ def make_redundant_classification(
     redundancy : float, default=0.0
         Correlation between any two relevant features within a class, the paper's ρ.
     random_state : int, RandomState instance or None, default=None
-        Seed.
+        Random seed.
 
     Returns
     -------
@@ -73,10 +66,10 @@ def make_redundant_classification(
     >>> X.shape, int(y.sum())
     ((200, 100), 100)
     """
-    _check_count("n_samples", n_samples, 2)
-    _check_count("n_relevant", n_relevant, 0)
-    _check_count("n_features", n_features, max(1, n_relevant))
-    _check_share("redundancy", redundancy)
+    check_int(n_samples, "n_samples", least=2)
+    check_int(n_relevant, "n_relevant", least=0)
+    check_int(n_features, "n_features", least=max(1, n_relevant))
+    check_number(redundancy, "redundancy", "between 0 and 1", least=0, most=1)
     rng = check_random_state(random_state)
     y = rng.permutation(np.arange(n_samples) % 2)
     X = np.hstack(
@@ -98,8 +91,8 @@ def make_correlated_groups(
     group_mean: float = 0.35,
     other_mean: float = 0.05,
     correlation: float = 0.8,
-    random_state: Any = None,
-) -> tuple[Any, Any, Any]:
+    random_state: RandomState = None,
+) -> tuple[FloatArray, IntArray, IntArray]:
     """Two classes with groups of correlated relevant features among weak ones.
 
     Parameters
@@ -119,7 +112,7 @@ def make_correlated_groups(
     correlation : float, default=0.8
         Correlation between the features of one group within a class.
     random_state : int, RandomState instance or None, default=None
-        Seed.
+        Random seed.
 
     Returns
     -------
@@ -147,10 +140,10 @@ def make_correlated_groups(
     >>> X.shape, groups[:9]
     ((200, 120), array([0, 0, 0, 0, 1, 1, 1, 1, 2]))
     """
-    _check_count("n_samples", n_samples, 2)
+    check_int(n_samples, "n_samples", least=2)
     for name, value in (("n_groups", n_groups), ("group_size", group_size), ("n_others", n_others)):
-        _check_count(name, value, 0)
-    _check_share("correlation", correlation)
+        check_int(value, name, least=0)
+    check_number(correlation, "correlation", "between 0 and 1", least=0, most=1)
     rng = check_random_state(random_state)
     y = rng.permutation(np.arange(n_samples) % 2)
     sign = np.where(y == 1, 1.0, -1.0)[:, None]
@@ -158,3 +151,87 @@ def make_correlated_groups(
     parts.append(rng.standard_normal((n_samples, n_others)) + other_mean * sign)
     groups = np.concatenate([np.repeat(np.arange(n_groups), group_size), n_groups + np.arange(n_others)])
     return np.hstack(parts), y, groups
+
+
+def make_survival(
+    n_samples: int = 200,
+    *,
+    n_groups: int = 4,
+    group_size: int = 5,
+    n_others: int = 180,
+    effect: float = 0.7,
+    correlation: float = 0.7,
+    censoring: float = 0.4,
+    random_state: Any = None,
+) -> tuple[Any, Any, Any]:
+    """Survival times that depend on one feature of each of several correlated groups.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of rows.
+    n_groups : int, default=4
+        Number of groups of correlated features. The first feature of each changes the hazard, in turn upwards and
+        downwards; the others can stand in for it.
+    group_size : int, default=5
+        Number of features in each group.
+    n_others : int, default=180
+        Number of independent features outside the groups.
+    effect : float, default=0.7
+        Logarithm of the hazard ratio for one standard deviation of such a feature.
+    correlation : float, default=0.7
+        Correlation between the features of one group.
+    censoring : float, default=0.4
+        Expected share of rows whose event is not observed, at least 0 and below 1.
+    random_state : int, RandomState instance or None, default=None
+        Random seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_groups * group_size + n_others)
+        The features, the groups first.
+    y : structured array of shape (n_samples,)
+        Fields `event`, whether it was observed, and `time`, when observation ended: as scikit-survival takes them.
+    groups : ndarray of shape (n_features,)
+        A label for each feature: those of one group share it, every other feature has its own.
+
+    Notes
+    -----
+    Times follow a proportional hazards model with the baseline of a Weibull distribution of shape 1.5 and scale 1.
+    Censoring is exponential and independent of everything else, at the rate that gives its expected share.
+
+    Examples
+    --------
+    >>> from skstab.datasets import make_survival
+    >>> X, y, groups = make_survival(100, random_state=0)
+    >>> X.shape, y.dtype.names
+    ((100, 200), ('event', 'time'))
+    """
+    check_int(n_samples, "n_samples", least=2)
+    for name, value in (("n_groups", n_groups), ("group_size", group_size), ("n_others", n_others)):
+        check_int(value, name, least=0)
+    check_number(effect, "effect")
+    check_number(correlation, "correlation", "between 0 and 1", least=0, most=1)
+    check_number(censoring, "censoring", "at least 0 and below 1", least=0, below=1)
+    rng = check_random_state(random_state)
+    parts = [_correlated(rng, n_samples, group_size, correlation) for _ in range(n_groups)]
+    X = np.hstack([*parts, rng.standard_normal((n_samples, n_others))])
+    causes = X[:, : n_groups * group_size : group_size] if group_size else X[:, :0]
+    log_hazard = effect * causes @ np.where(np.arange(causes.shape[1]) % 2, -1.0, 1.0)
+    # S(t) = exp(−t^1.5·e^η), inverted at a uniform number.
+    time = (rng.standard_exponential(n_samples) * np.exp(-log_hazard)) ** (1 / 1.5)
+    limit = rng.standard_exponential(n_samples) * _mean_limit(time, censoring)
+    y = np.empty(n_samples, dtype=[("event", bool), ("time", np.float64)])
+    y["event"], y["time"] = time <= limit, np.minimum(time, limit)
+    groups = np.concatenate([np.repeat(np.arange(n_groups), group_size), n_groups + np.arange(n_others)])
+    return X, y, groups
+
+
+def _mean_limit(time: Any, share: float) -> float:
+    """Mean of exponential limits of which a share is expected to come before these times."""
+    if share == 0:
+        return float("inf")
+    from scipy.optimize import brentq
+
+    highest = -np.log1p(-share) / time.min()  # rate at which even the shortest time is censored that often
+    return 1 / float(brentq(lambda rate: np.mean(-np.expm1(-rate * time)) - share, 0.0, highest))

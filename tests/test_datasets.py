@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from skstab.datasets import make_correlated_groups, make_redundant_classification
+from skstab.datasets import make_correlated_groups, make_redundant_classification, make_survival
 
 N = 20_000
 CLOSE = 5 / np.sqrt(N)  # five standard errors of a mean or a correlation
-GENERATORS = [make_redundant_classification, make_correlated_groups]
+OF_CLASSES = [make_redundant_classification, make_correlated_groups]
+GENERATORS = [*OF_CLASSES, make_survival]
 
 
 def within_classes(X, y):
@@ -15,7 +16,7 @@ def within_classes(X, y):
     return X - np.where(y[:, None] == 1, X[y == 1].mean(axis=0), X[y == 0].mean(axis=0))
 
 
-# --- nogueira2018, section 6.1.1 -------------------------------------------------------------
+# -- nogueira2018, section 6.1.1 ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.3, 0.8])
@@ -60,7 +61,7 @@ def test_none_or_all_relevant(n_relevant, relevant):
     assert np.flatnonzero(np.abs(X[y == 1].mean(axis=0)) > 0.5).tolist() == relevant
 
 
-# --- hamer2021, section 5.3 ------------------------------------------------------------------
+# -- hamer2021, section 5.3 --------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module", params=[0.8, 0.95])
@@ -120,10 +121,10 @@ def test_groups_or_others_alone(params, labels):
     assert X.shape == (10, len(labels))
 
 
-# --- Both ------------------------------------------------------------------------------------
+# -- both --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", GENERATORS)
+@pytest.mark.parametrize("make", OF_CLASSES)
 @pytest.mark.parametrize("n_samples", [2, 30, 31])
 def test_balance(make, n_samples):
     y = make(n_samples, random_state=0)[1]
@@ -132,7 +133,7 @@ def test_balance(make, n_samples):
     assert y.sum() == n_samples // 2
 
 
-@pytest.mark.parametrize("make", GENERATORS)
+@pytest.mark.parametrize("make", OF_CLASSES)
 def test_classes_are_in_random_order(make):
     y = make(200, random_state=0)[1]
     changes = np.count_nonzero(np.diff(y))
@@ -183,3 +184,48 @@ def test_sizes_of_numpy(make):
 def test_only_the_number_of_rows_has_no_name(make):
     with pytest.raises(TypeError):
         make(20, 10)
+
+
+# -- survival ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("censoring", [0.0, 0.3, 0.8])
+def test_survival_times_are_censored_as_often_as_asked(censoring):
+    X, y, groups = make_survival(20_000, n_others=3, censoring=censoring, random_state=0)
+    assert X.shape == (20_000, 23)
+    assert groups.tolist() == [*np.repeat(range(4), 5), 4, 5, 6]
+    assert 1 - y["event"].mean() == pytest.approx(censoring, abs=0.015)
+    assert (y["time"] > 0).all()
+
+
+def test_survival_depends_on_the_first_feature_of_each_group():
+    X, y, _ = make_survival(20_000, n_groups=2, group_size=3, n_others=2, effect=0.8, censoring=0.0, random_state=1)
+    # log time = (log E − η) / 1.5 with E exponential: linear in the features that change the hazard.
+    slopes = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), np.log(y["time"]), rcond=None)[0][:-1]
+    np.testing.assert_allclose(slopes, np.array([-0.8, 0, 0, 0.8, 0, 0, 0, 0]) / 1.5, atol=0.03)
+    residual = np.log(y["time"]) - X @ slopes
+    assert residual.std() == pytest.approx(np.pi / np.sqrt(6) / 1.5, rel=0.03)
+    assert np.corrcoef(X[:, 0], X[:, 2])[0, 1] == pytest.approx(0.7, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("censoring", 1.0),
+        ("censoring", -0.1),
+        ("effect", np.inf),
+        ("effect", "much"),
+        ("correlation", 2),
+        ("n_groups", -1),
+    ],
+)
+def test_errors_of_survival_name_the_argument(name, value):
+    with pytest.raises(ValueError, match=rf"{name} must be"):
+        make_survival(**{name: value})
+
+
+def test_survival_without_groups_has_no_signal():
+    X, y, groups = make_survival(30, n_groups=0, n_others=4, random_state=0)
+    assert X.shape == (30, 4)
+    assert groups.tolist() == [0, 1, 2, 3]
+    assert len(y) == 30

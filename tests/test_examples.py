@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-QUICK = ["plot_gene_lists.py", "plot_correlated_features.py"]
+QUICK = ["plot_gene_lists.py", "plot_correlated_features.py", "plot_survival.py"]
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="neither examples nor pages are part of an installed package")
 

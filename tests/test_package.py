@@ -3,19 +3,29 @@
 import ast
 import inspect
 import math
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib import import_module
-from pathlib import Path
 
 import numpydoc.docscrape
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.feature_selection import SelectKBest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
 import skstab
+from skstab.inspection import StabilityReport, co_selection, feature_report, instability_shares
+from skstab.metrics import get_measure, stability_test
+from skstab.model_selection import BootstrapSplit, SelectorComparison, compare_selectors
+from skstab.runs import Runs, selection_of
+from tests.discovery import PACKAGES, ROOT, exported, imports_of, module_name
 
-ROOT = Path(skstab.__file__).parent
+TOP = ROOT.parent
 
-# -- import ----------------------------------------------------------------------------------------------------------
+# -- import ------------------------------------------------------------------------------------------------------------
 
 
 def modules_after(statement):
@@ -47,13 +57,26 @@ def test_dir_lists_the_public_names():
     assert {"metrics", "stability_score"} <= set(dir(skstab))
 
 
-# -- the direction of imports ----------------------------------------------------------------------------------------
+# -- the direction of imports ------------------------------------------------------------------------------------------
 
 # A layer may import from those before it.
 LAYERS = [
+    "_typing",
     "_checks",
+    "_warnings",
+    "_matrices",
     "_compat",
+    "_random",
+    "_routing",
+    "_pipelines",
+    "_checkpoint",
+    "_dask",
+    "_parallel",
+    "_statistics",
+    "_displays",
+    "_linear_paths",
     "metrics",
+    "runs",
     "model_selection",
     "feature_selection",
     "inspection",
@@ -64,13 +87,7 @@ LAYERS = [
 
 
 def imported_layers(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skstab"):
-            assert node.level == 0
-            parts = node.module.split(".")
-            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-        elif isinstance(node, ast.Import):
-            yield from [a.name.split(".")[1] for a in node.names if a.name.startswith("skstab.")]
+    return [name.split(".")[1] for name in imports_of(path, types=True) if "." in name]
 
 
 def layer_of(path):
@@ -91,6 +108,32 @@ def test_every_module_belongs_to_a_layer():
     assert {layer_of(path) for path in SOURCES} <= set(LAYERS)
 
 
+# The command line is one room: its package and the module that starts it.
+ROOMS = {"__main__": "_cli"}
+
+
+def room_of(layer):
+    return ROOMS.get(layer, layer)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_imports_a_private_module_of_another_room(path):
+    own = room_of(layer_of(path))
+    for _, room, *inside in (name.split(".") for name in imports_of(path, types=True) if "." in name):
+        assert room_of(room) == own or not any(part.startswith("_") for part in inside), (room, inside)
+
+
+def test_no_import_cycle_not_even_a_lazy_one():
+    sources = {module_name(path): path for path in ROOT.rglob("*.py")}
+
+    def module_of(name):
+        return name if name in sources else module_of(name.rpartition(".")[0])
+
+    graph = {module: {module_of(name) for name in imports_of(path)} - {module} for module, path in sources.items()}
+    assert sum(map(len, graph.values())) > len(graph)
+    TopologicalSorter(graph).prepare()  # an error names the cycle
+
+
 def test_only_compat_touches_private_names_of_scikit_learn():
     for path in SOURCES:
         if layer_of(path) == "_compat":
@@ -101,14 +144,9 @@ def test_only_compat_touches_private_names_of_scikit_learn():
                 assert not [name for name in names if name.startswith("_")], path
 
 
-# -- docstrings ------------------------------------------------------------------------------------------------------
+# -- docstrings --------------------------------------------------------------------------------------------------------
 
-SUBPACKAGES = ["datasets", *(name for name in LAYERS if name[0] != "_" and (ROOT / name / "__init__.py").exists())]
-PUBLIC = [
-    (f"{package}.{name}", getattr(import_module(f"skstab.{package}"), name))
-    for package in SUBPACKAGES
-    for name in import_module(f"skstab.{package}").__all__
-]
+PUBLIC = [(f"{package}.{name}", thing) for package in PACKAGES for name, thing in exported(package).items()]
 
 
 def documented(obj):
@@ -152,8 +190,8 @@ def test_docstrings_have_a_summary_and_an_example_that_uses_them(name, obj):
 
 @pytest.mark.parametrize(("name", "obj"), PUBLIC, ids=[name for name, _ in PUBLIC])
 def test_optional_parameters_are_keyword_only(name, obj):
-    # X and y come in this order everywhere in scikit-learn.
-    parameters = [p for p in list(signature_of(obj).values())[1:] if p.name != "y"]
+    # X and y come in this order everywhere in scikit-learn, and so do supports and importances, runs and X here.
+    parameters = [p for p in list(signature_of(obj).values())[1:] if p.name not in ("X", "y", "importances")]
     optional = [p for p in parameters if p.default is not inspect.Parameter.empty]
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in optional)
 
@@ -163,16 +201,90 @@ def test_the_main_names_are_the_same_objects_at_the_top():
         assert getattr(skstab, name) is getattr(import_module(f"skstab.{package}"), name)
 
 
-# -- README ----------------------------------------------------------------------------------------------------------
+def test_every_package_is_reached_from_the_top():
+    assert set(skstab._SUBPACKAGES) == set(PACKAGES)
 
 
-def test_the_readme_lists_every_measure_with_its_properties():
-    readme = ROOT.parent / "README.md"
-    if not readme.exists():
-        pytest.skip("the README is not part of an installed package")
-    text = readme.read_text()
-    marks = {True: "✓", False: "✗"}
-    for name, row in skstab.measure_table().iterrows():
-        flags = [row[f] for f in ("fully_defined", "monotone", "bounded", "maximum", "chance_corrected")]
-        cells = " | ".join(marks.get(flag, "–") for flag in flags)
-        assert f"| `{name}` | {row['kind']} | {cells} |" in text
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_names_of_a_package_are_sorted_and_once_each(package):
+    names = import_module(f"skstab.{package}").__all__
+    assert names == sorted(set(names))
+
+
+# -- result objects ----------------------------------------------------------------------------------------------------
+
+
+def results():
+    """One of each result class, small."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    selectors = {f"best {k}": make_pipeline(SelectKBest(k=k), GaussianNB()) for k in (1, 2)}
+    comparison = compare_selectors(selectors, X, y, cv=BootstrapSplit(6, random_state=0))
+    runs = comparison.runs["best 2"].runs_
+    return [
+        runs,
+        comparison,
+        comparison.recommend(),
+        selection_of(selectors["best 1"].fit(X, y), X, y),
+        get_measure("jaccard"),
+        runs.interval(),
+        stability_test(runs, 0.5),
+        co_selection(runs),
+        feature_report(runs),
+        instability_shares(runs),
+        StabilityReport("Iris", comparison, comparison.frame(), "accuracy", code=""),
+    ]
+
+
+def test_result_objects_are_readable():
+    for found in results():
+        text = repr(found)
+        assert type(found).__name__ in text or text.startswith("get_measure")
+        assert not re.search(r"array|<.* object at|dtype", text), text
+
+
+def test_results_that_are_tables_have_html():
+    for found in results():
+        if isinstance(found, Runs | SelectorComparison):
+            assert found._repr_html_().count("<div") + found._repr_html_().count("<tr") > 1
+
+
+# -- documentation -----------------------------------------------------------------------------------------------------
+
+
+def page(name):
+    path = TOP / name
+    if not path.exists():
+        pytest.skip("the documentation is not part of an installed package")
+    return path.read_text()
+
+
+def listed_names():
+    """Names in the API reference by the package they are listed under."""
+    blocks = re.findall(r"currentmodule:: skstab\.(\w+)\n(.*?)```", page("docs/api.md"), flags=re.DOTALL)
+    return [(package, re.findall(r"^   (\w+)$", block, flags=re.MULTILINE)) for package, block in blocks]
+
+
+def test_the_api_reference_lists_what_is_exported():
+    listed = listed_names()
+    assert sorted(package for package, _ in listed) == PACKAGES
+    for package, names in listed:
+        assert sorted(names) == sorted(exported(package)), package
+
+
+_NUMBER = "[0-9]{2,}|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|twenty(-[a-z]+)?"
+_THINGS = "displays|filters|splitters|importances"
+_COUNT = re.compile(
+    rf"\b(({_NUMBER}) (stability )?measures|({_NUMBER}|[2-9]|two|three|four|five|six) ({_THINGS}))\b", re.IGNORECASE
+)
+
+
+def test_how_many_there_are_is_never_typed():
+    page("README.md")
+    pages = [TOP / "README.md", TOP / "CHANGELOG.md", TOP / "CONTRIBUTING.md", *TOP.glob("docs/*.md"), *SOURCES]
+    found = {str(path): match[0] for path in pages if (match := _COUNT.search(path.read_text()))}
+    assert not found, "say it without the number, which changes"
+
+
+def test_the_table_of_measures_is_made_of_the_registry():
+    assert "{{ measure_table }}" in page("docs/measures.md")
+    assert "skstab.measure_table().iterrows()" in page("docs/conf.py")
