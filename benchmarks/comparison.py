@@ -4,14 +4,18 @@ Stability, :func:`skstab.metrics.compare_stability` paired and unpaired:
 - *drawn*: 100 features, selected with known probabilities (quantiles of a Beta distribution, as in coverage.py); what
   the two selectors do with the same resample is correlated, entry by entry, by a Gaussian copula. Level: both have
   stability 0.5. Power: 0.50 against 0.46.
-- *filters*: on bootstraps of one data set, a filter by correlation that sees a random half of the resample. Level: two
-  of them, with different halves. Power: one that sees 70% against one that sees half.
+- *filters*: on bootstraps of one data set, a filter by correlation that uses a random half of the resample. Level: two
+  of them, with different halves. Power: one that uses 70% against one that uses half.
 
 Scores, `compare_selectors(...).pvalues("score")`: logistic regressions on fresh data sets of 100 rows, 5 informative
-features and 10 of noise. Level: two that see different noise, so that neither is better on average over data sets.
-Power: one that lacks an informative feature. Bootstraps share rows, which the naive paired t-test does not know.
+features and 10 of noise. Level: two that use different noise, so that neither is better on average over data sets.
+Power: one that lacks an informative feature. Bootstraps share rows, which the naive paired t-test ignores.
 
-    python benchmarks/comparison.py            # the whole table, some minutes on two cores
+Recommendations, `compare_selectors(...).recommend()`: three selectors whose true accuracies, at n = 100, are about
+0.81, 0.78 and 0.755, the two worse ones perfectly stable; and two whose true accuracies are equal, one more stable. How
+often each is recommended, by n, and the errors of the scores against the spread over data sets.
+
+    python benchmarks/comparison.py            # the whole table, a few minutes on two cores
     python benchmarks/comparison.py --quick    # less than a minute
 """
 
@@ -40,7 +44,7 @@ LEVEL = 0.05
 N_ROWS, N_INFORMATIVE, N_NOISE = 100, 5, 10
 N_BOOTSTRAPS, N_FOLDS = 25, 10
 
-# -- stability -------------------------------------------------------------------------------------------------------
+# -- stability ---------------------------------------------------------------------------------------------------------
 
 
 def probabilities(stability, n_features=100, mean=0.3):
@@ -50,14 +54,14 @@ def probabilities(stability, n_features=100, mean=0.3):
 
 
 def drawn(rng, m, correlation, chances):
-    """Runs of two selectors, each entry as correlated between them as told."""
+    """Runs of two selectors, with the given correlation between their entries."""
     common, *own = rng.standard_normal((3, m, 100))
     latent = (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * part for part in own)
     return [z < stats.norm.ppf(p) for z, p in zip(latent, chances, strict=True)]
 
 
 def filtered(rng, m, shares, n_rows=80, n_features=40, k=8):
-    """Runs of two filters on bootstraps of one data set, each on a share of the rows of its own."""
+    """Runs of two filters on bootstraps of one data set, each on its own share of the rows."""
     y = rng.standard_normal(n_rows)
     X = rng.standard_normal((n_rows, n_features)) + np.outer(y, np.linspace(0.6, 0, n_features))
     supports = np.zeros((2, m, n_features), dtype=bool)
@@ -107,7 +111,7 @@ def stability_rows(runs, repeats):
     return rows
 
 
-# -- scores ----------------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 
 def marked(X, y, columns):  # noqa: ARG001 - a score function gets y
@@ -123,7 +127,7 @@ def model_on(columns):
 
 
 def selectors():
-    """A model, its equal in expectation, and one that lacks what matters."""
+    """A model, one with the same expected score, and one that lacks an informative feature."""
     informative, noise = np.arange(N_INFORMATIVE), N_INFORMATIVE + np.arange(2 * N_NOISE)
     return {
         "one": model_on([*informative, *noise[:N_NOISE]]),
@@ -149,13 +153,17 @@ def score_rejections(seed):
         "bootstraps": compare_selectors(selectors(), X, y, cv=bootstraps),
         "folds": compare_selectors(selectors(), X, y, cv=StratifiedKFold(N_FOLDS)),
     }
-    distinct = np.mean([len(test) / len(np.unique(train)) for train, test in bootstraps])
+    ratio = np.mean([len(test) / len(train) for train, test in bootstraps])
+    by_auc = compare_selectors(selectors(), X, y, cv=bootstraps, scoring="roc_auc")
     return {
         other: {
-            ("corrected t-test", "bootstraps"): ours(found["bootstraps"], other),
-            ("the same, n_train of distinct rows", "bootstraps"): resampled_t(found["bootstraps"], other, distinct),
+            ("test over rows (accuracy)", "bootstraps"): ours(found["bootstraps"], other),
+            ("t-test, 1/M + 0.1 (accuracy)", "bootstraps"): resampled_t(found["bootstraps"], other, 0.1),
+            ("t-test, 1/M + 0.2 (AUC)", "bootstraps"): ours(by_auc, other),
+            ("t-test, 1/M + 0.1 (AUC)", "bootstraps"): resampled_t(by_auc, other, 0.1),
+            ("t-test, 1/M + n_test/n_train", "bootstraps"): resampled_t(found["bootstraps"], other, ratio),
             ("naive t-test", "bootstraps"): resampled_t(found["bootstraps"], other, 0),
-            ("McNemar's exact test", "folds"): ours(found["folds"], other),
+            ("McNemar's mid-p test", "folds"): ours(found["folds"], other),
             ("corrected t-test", "folds"): resampled_t(found["folds"], other, 1 / (N_FOLDS - 1)),
             ("naive t-test", "folds"): resampled_t(found["folds"], other, 0),
         }
@@ -168,8 +176,9 @@ def ours(found, other):
 
 
 def resampled_t(found, other, share):
-    """The t-test on differences of scores; a share of 0 takes the resamples for independent."""
-    differences = found.runs["one"].scores_["score"] - found.runs[other].scores_["score"]
+    """The t-test on differences of scores; a share of 0 treats the resamples as independent."""
+    name = next(iter(found.runs["one"].scores_))
+    differences = found.runs["one"].scores_[name] - found.runs[other].scores_[name]
     m, deviation = differences.size, differences.std(ddof=1)
     if deviation == 0:
         return False
@@ -187,7 +196,80 @@ def score_rows(repeats):
     ]
 
 
-# -- the table -------------------------------------------------------------------------------------------------------
+# -- recommendations ---------------------------------------------------------------------------------------------------
+
+N_FEATURES, EFFECTS = 30, (2.4, 1.5, 1.2)
+
+
+def ranked_data(n, seed):
+    """Rows with three features of falling effect, and the others of noise."""
+    rng = np.random.default_rng([seed, n])
+    X = rng.standard_normal((n, N_FEATURES))
+    return X, (X[:, :3] @ EFFECTS + rng.logistic(size=n) > 0).astype(int), rng
+
+
+def fixed(columns):
+    """A selector that always takes these columns and then as many others, by their correlation, as make five."""
+    return make_pipeline(
+        SelectKBest(partial(preferred, columns=tuple(columns)), k=5), LogisticRegression(solver="liblinear")
+    )
+
+
+def preferred(X, y, columns):
+    scores = np.abs((y - y.mean()) @ X) / X.std(axis=0)
+    scores[list(columns)] += 1e6
+    return scores
+
+
+THREE = {
+    # The more features are fixed, the more stable the selection and the fewer of them are true ones.
+    "best": fixed([0, 1, 2]),
+    "middle": fixed([0, 1, 10, 11, 12]),
+    "worst": fixed([0, 2, 10, 11, 12]),
+}
+TWO = {"stable": fixed([0, 1, 20, 21]), "loose": fixed([0, 1])}
+
+
+def recommended(selectors, n, seed):
+    """The recommended selector, and whether the interval of the score of the first one holds its true accuracy."""
+    X, y, _ = ranked_data(n, seed)
+    found = compare_selectors(selectors, X, y, cv=BootstrapSplit(50, random_state=seed))
+    row = found.frame().iloc[0]
+    naive = found.runs[row.name].scores_["score"].std(ddof=1) / np.sqrt(50)
+    return found.recommend().selector or "none", row["score"], row["score_se"], naive
+
+
+def true_accuracies(selectors, n):
+    """Accuracies on many new rows of models trained on data sets of n rows."""
+    X_new, y_new, _ = ranked_data(20_000, 10**6)
+    fits = [ranked_data(n, seed)[:2] for seed in range(40)]
+    return {
+        name: np.mean([selector.fit(*data).score(X_new, y_new) for data in fits])
+        for name, selector in selectors.items()
+    }
+
+
+def recommendation_rows(repeats, sizes):
+    for title, selectors in (("three", THREE), ("two", TWO)):
+        for n in sizes:
+            truth = ", ".join(f"{name} {value:.3f}" for name, value in true_accuracies(selectors, n).items())
+            found = Parallel(n_jobs=2)(delayed(recommended)(selectors, n, seed) for seed in range(repeats))
+            chosen, scores, errors, naive = zip(*found, strict=True)
+            shares = pd.Series(chosen).value_counts(normalize=True)
+            yield [
+                *(title, n, truth, ", ".join(f"{name} {share:.2f}" for name, share in shares.items())),
+                *(f"{np.std(scores, ddof=1):.3f}", f"{np.mean(errors):.3f}", f"{np.mean(naive):.3f}"),
+            ]
+
+
+def show_recommendations(repeats, sizes):
+    print("\n## Recommendations\n")
+    heads = ["selectors", "n", "true accuracies", "recommended", "sd of the score", "mean score_se", "mean naive error"]
+    for line in [heads, ["---"] * len(heads), *recommendation_rows(repeats, sizes)]:
+        print("|", " | ".join(map(str, line)), "|")
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 def rejected(draw_and_test, repeats):
@@ -219,6 +301,7 @@ def main():
     quick, start = "--quick" in sys.argv, time.perf_counter()
     show("Stability: rejections at 5%", stability_rows([30] if quick else [10, 30], 200 if quick else 2000))
     show("Scores: rejections at 5%", score_rows(30 if quick else 600))
+    show_recommendations(10 if quick else 100, [100] if quick else [100, 200, 400])
     print(f"\n{time.perf_counter() - start:.0f} s")
 
 

@@ -1,4 +1,4 @@
-"""What filters and importances cost, as ratios to a yardstick timed in turns in the same run on one thread.
+"""What filters and importances cost, as ratios to a reference timed alternately in the same run on one thread.
 
 python benchmarks/filters.py
 """
@@ -33,7 +33,7 @@ def data(n, d, n_classes=2, seed=0):
 
 
 def times_in_turns(calls, repeats=5):
-    """Shortest time of each call; the calls take turns, so that a busy machine disturbs all alike."""
+    """Shortest time of each call; the calls alternate, so that other load on the machine affects all alike."""
     times = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
@@ -43,9 +43,9 @@ def times_in_turns(calls, repeats=5):
     return {name: min(taken) for name, taken in times.items()}
 
 
-def compare(title, yardstick, calls, limits=None, repeats=5):
-    times = times_in_turns({"yardstick": yardstick, **calls}, repeats)
-    base = times.pop("yardstick")
+def compare(title, reference, calls, limits=None, repeats=5):
+    times = times_in_turns({"reference": reference, **calls}, repeats)
+    base = times.pop("reference")
     print(f"\n{title} ({base * 1e3:.1f} ms)")
     for name, taken in times.items():
         limit = (limits or {}).get(name)

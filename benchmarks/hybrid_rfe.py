@@ -1,7 +1,7 @@
 """What `HybridRFE` costs, against the same elimination written as a loop over `LogisticRegression`, in the same run.
 
 The loop fits scikit-learn's default solver (lbfgs) with tol=1e-6 on the features that remain, on the rows of a
-bootstrap sample as they are. Run to 1e-12 it is also the proof: both must select the same features.
+bootstrap sample as they are. Run to 1e-12 it is also the reference: both must select the same features.
 
     python benchmarks/hybrid_rfe.py
 """
@@ -30,7 +30,7 @@ SECONDS = 8
 
 
 def sample(n_rows, n_features, n_classes, seed=0):
-    """A bootstrap sample of correlated features, of which 20 tell the classes."""
+    """A bootstrap sample of correlated features, of which 20 are informative about the classes."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, n_features)) + 0.5 * rng.standard_normal((n_rows, 1))
     signal = X[:, :20].sum(axis=1) + 2 * rng.standard_normal(n_rows)
@@ -52,7 +52,7 @@ def loop(X, y, n_select, tol=1e-6):
 
 
 def best_times(calls, seconds):
-    """Shortest time of each call, taken in turns for so long, at least 3 times."""
+    """Shortest time of each call; the calls alternate for `seconds`, at least 3 times."""
     times, start = [], time.perf_counter()
     while len(times) < 3 or time.perf_counter() - start < seconds:
         times.append([])
@@ -77,7 +77,7 @@ def compare(where, n_rows, n_features, n_select, n_classes):
 
 
 def peak():
-    """Most memory of a process that fits 50 000 features of 200 rows."""
+    """Peak memory of a process that fits 50 000 features of 200 rows."""
     command = [sys.executable, __file__, "--memory"]
     megabytes = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     verdict = "ok" if megabytes < 1024 else "NOT MET"

@@ -25,7 +25,7 @@ from skstab.model_selection import BootstrapSplit, StabilityCV, WholeSampleSplit
 
 SCORE, STABILITY = "accuracy", "importance_weighted"
 N_SELECT = 20
-# Features that are left after the paper's filter by variance, its table 3.
+# Features that remain after the paper's filter by variance, its table 3.
 N_FEATURES = {"singh": 1250, "alon": 2000}
 PENALTIES = {"estimator__C": np.logspace(-5, 1, 5), "estimator__C_final": np.logspace(-5, 1, 5)}
 HYBRID = {
@@ -54,7 +54,7 @@ def search(grid, X, y, n_runs):
 
 
 def front(results):
-    """Points (accuracy, stability) of the front, by falling accuracy."""
+    """Points (accuracy, stability) of the front, by decreasing accuracy."""
     points = np.column_stack([results[f"mean_test_{SCORE}"], results[f"mean_test_{STABILITY}"]])
     return np.unique(points[pareto_front(results, SCORE, STABILITY)], axis=0)[::-1]
 

@@ -1,6 +1,6 @@
-"""What the measures cost, as ratios to a yardstick timed in the same run on one thread.
+"""What the measures cost, as ratios to a reference timed in the same run on one thread.
 
-The yardsticks: one `np.bincount` over the selected entries (sparse tables), one sum over the columns (dense tables) and
+The references: one `np.bincount` over the selected entries (sparse tables), one sum over the columns (dense tables) and
 the pairwise algorithm of hamer2021, appendix C, written with NumPy.
 
     python benchmarks/measures.py
@@ -44,7 +44,7 @@ def random_supports(sizes, n_features, seed=0):
 
 
 def fresh(csr):
-    """The same entries in a new object, so that nothing is remembered between two calls."""
+    """The same entries in a new object, so that nothing is cached between two calls."""
     return sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape)
 
 
@@ -55,19 +55,19 @@ def report(label, ratio, limit=None):
 
 def sparse_measures(label, sizes):
     supports = random_supports(sizes, N_FEATURES)
-    yardstick = best_time(lambda: np.bincount(supports.indices, minlength=N_FEATURES))
-    print(f"\nsparse, M = {N_RUNS}, d = {N_FEATURES}, {label}: times one bincount ({yardstick * 1e6:.0f} µs)")
+    reference = best_time(lambda: np.bincount(supports.indices, minlength=N_FEATURES))
+    print(f"\nsparse, M = {N_RUNS}, d = {N_FEATURES}, {label}: times one bincount ({reference * 1e6:.0f} µs)")
     constant = np.ptp(sizes) == 0
     table = measure_table()
     for name in table.index[table["kind"] == "subset"]:
         if constant or table.loc[name, "fully_defined"]:
-            limit = None if name in ("jaccard", "krizek") else 40
-            report(name, best_time(lambda name=name: get_measure(name)(fresh(supports))) / yardstick, limit)
-    report("nogueira, jackknife interval", best_time(lambda: interval(fresh(supports))) / yardstick, 200)
+            limit = None if name in ("jaccard", "krizek", "zucknick") else 40
+            report(name, best_time(lambda name=name: get_measure(name)(fresh(supports))) / reference, limit)
+    report("nogueira, jackknife interval", best_time(lambda: interval(fresh(supports))) / reference, 200)
     weighted = fresh(supports)
     weighted.data = np.random.default_rng(1).random(weighted.nnz)
     for name in ("pearson", "spearman", "importance_weighted"):
-        report(name, best_time(lambda name=name: get_measure(name)(weighted)) / yardstick)
+        report(name, best_time(lambda name=name: get_measure(name)(weighted)) / reference)
 
 
 def dense_nogueira():
@@ -75,8 +75,8 @@ def dense_nogueira():
     print(f"\ndense, M = {N_RUNS}, d = {N_FEATURES}: times one sum over the columns")
     for dtype in (bool, np.uint8, np.int64, np.float64):
         table = dense.astype(dtype)
-        yardstick = best_time(lambda table=table: table.sum(axis=0))
-        report(f"nogueira, {dtype.__name__}", best_time(lambda table=table: nogueira_stability(table)) / yardstick, 4)
+        reference = best_time(lambda table=table: table.sum(axis=0))
+        report(f"nogueira, {dtype.__name__}", best_time(lambda table=table: nogueira_stability(table)) / reference, 4)
 
 
 def pairwise_importance_weighted(importances):
@@ -119,7 +119,7 @@ def importance_weighted():
 
 
 def large_table():
-    """Everything at d = 1 000 000 in a process of its own, to see the most memory it ever had."""
+    """Everything at d = 1 000 000 in a separate process, to measure its peak memory."""
     done = subprocess.run([sys.executable, __file__, "--large"], capture_output=True, text=True, check=True)
     print(
         f"\nd = 1 000 000, M = 1000, k about 100, all measures and a jackknife interval each\n  {done.stdout.strip()}"

@@ -2,10 +2,11 @@
 
 The loop takes the rows, clones, fits, scores, and keeps the score only. `StabilityCV` does that too; it also reads and
 keeps what each run selected, computes the stability with its interval, and fits once more on all rows. That last fit is
-a feature with a price of its own, so the ratio is also given to the loop followed by one fit on all rows.
+an additional result, so the ratio to the loop followed by one fit on all rows is also given.
 
-Times are taken with an allocator that keeps what is freed. By default glibc returns arrays of this size to the system,
-and to fault them in again can double the time of a run, on either side, by the mere order of allocations.
+Times are measured with an allocator that keeps freed memory. By default glibc returns arrays of this size to the
+system, and the page faults of allocating them again can double the time of a run, on either side, depending only on
+the order of allocations.
 
     python benchmarks/stability_cv.py
 """
@@ -33,10 +34,10 @@ from skstab.model_selection import BootstrapSplit, StabilityCV
 N_RUNS, N_FEATURES, N_ROWS, N_ROWS_MEMORY = 30, 3000, 300, 2000
 N_ROWS_PARALLEL = 600  # for runs of at least 50 ms
 N_PROCESSES = 5
-N_ROWS_LINEAR = 1000  # for models so quick that 300 rows are done in 10 ms
+N_ROWS_LINEAR = 1000  # for models so fast that 300 rows take only 10 ms
 
-# With a seed of their own, so that the loop and StabilityCV do the same work: it seeds what has none, and even a model
-# without use for it then makes a generator, which takes 0.1 ms.
+# With their own seeds, so that the loop and StabilityCV do the same work: StabilityCV sets missing seeds, and even a
+# model that does not use its seed then makes a generator, which takes 0.1 ms.
 L1_LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0))
 FOREST = SelectFromModel(RandomForestClassifier(12, random_state=0))
 K_BEST = make_pipeline(SelectKBest(k=50), LogisticRegression(random_state=0))
@@ -72,12 +73,12 @@ def stability_cv(estimator, X, y, splits, n_jobs=1):
 
 
 def best_times(calls, seconds, clock=time.perf_counter):
-    """Shortest time of each call, taken in turns for so long, at least 5 times: the least disturbed ones."""
+    """Shortest time of each call; the calls alternate for `seconds`, at least 5 times."""
     times, start, rng = [], time.perf_counter(), np.random.default_rng(0)
     while len(times) < 5 or time.perf_counter() - start < seconds:
         times.append([])
         for call in calls:
-            # Where arrays come to lie can change the time by a tenth: each call gets a fair share of good places.
+            # The addresses of arrays can change the time by a tenth: every call gets randomly shifted ones.
             shift = np.ones(rng.integers(2**24), np.uint8)
             before = clock()
             call()
@@ -103,18 +104,18 @@ OVERHEAD = {
 
 
 def overhead(label):
-    """Print the medians over several processes: where arrays come to lie in one can change a time by a tenth."""
+    """Print the medians over several processes: the addresses of arrays in one can change a time by a tenth."""
     command = [sys.executable, __file__, "--overhead", label]
     outputs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(N_PROCESSES)]
     by_hand, ours, refit = np.array([[float(time) for time in output.split()] for output in outputs]).T
     _, _, n_rows, limited = OVERHEAD[label]
     run = np.median(by_hand) / N_RUNS * 1e3
     print(
-        f"\n{label}, n = {n_rows}, d = {N_FEATURES}, {N_RUNS} runs: {run:.0f} ms a run by hand, {N_PROCESSES} processes"
+        f"\n{label}, n = {n_rows}, d = {N_FEATURES}, {N_RUNS} runs: loop {run:.0f} ms per run, {N_PROCESSES} processes"
     )
     report("StabilityCV / loop", np.median(ours / by_hand), 1.1 if limited else None)
     report("StabilityCV / loop and a fit on all rows", np.median(ours / (by_hand + refit)))
-    report("milliseconds a run, beyond these", np.median(ours - by_hand - refit) / N_RUNS * 1e3)
+    report("milliseconds per run, beyond these", np.median(ours - by_hand - refit) / N_RUNS * 1e3)
 
 
 def _overhead(label):
@@ -129,7 +130,7 @@ def _overhead(label):
             lambda: clone(estimator).fit(X, y),
         ],
         seconds=12,
-        clock=time.process_time,  # one thread: what else the machine does then counts less
+        clock=time.process_time,  # one thread: less influence of other load on the machine
     )
     print(*times)
 
@@ -154,7 +155,7 @@ def two_jobs(label, estimator):
     report("the same of the loop, half of it on each of two workers", by_hand / halved)
 
 
-# Each in a process of its own, to see the most memory it ever had.
+# Each in a separate process, to measure its peak memory.
 MEMORY = {
     "data": lambda *_: None,
     "loop": loop,

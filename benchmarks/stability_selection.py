@@ -1,7 +1,7 @@
 """What a path of `StabilitySelection` costs, against one cold fit for each value, on the same subsamples and values.
 
 The loop clones, sets the value, fits and counts the non-zero coefficients, and does nothing else. Both stop at the
-default tolerance, so a few selections differ, mostly at weak penalties: there a cold fit is the one that stops short.
+default tolerance, so a few selections differ, mostly at weak penalties: there the cold fit is the less exact one.
 
     python benchmarks/stability_selection.py
 """
@@ -50,7 +50,7 @@ def select(estimator, X, y, splits, **params):
 
 
 def best_times(calls, repeats):
-    """Shortest time of each call, taken in turns."""
+    """Shortest time of each call; the calls alternate."""
     times = []
     for _ in range(repeats):
         times.append([])
@@ -80,7 +80,7 @@ def compare(estimator, data, n_subsamples, *, limit=None, q=None, limit_q=None, 
     cold, whole, *stopped = best_times(calls, repeats)
     label = f"{type(estimator).__name__}, n = {len(X)}, d = {X.shape[1]}, {n_subsamples} subsamples, {N_VALUES} values"
     print(
-        f"\n{label}: {whole / n_subsamples * 1e3:.1f} ms a path, {ours.selection_path_.sum(axis=0).max():.0f} selected"
+        f"\n{label}: {whole / n_subsamples * 1e3:.1f} ms per path, {ours.selection_path_.sum(axis=0).max():.0f} chosen"
     )
     report("cold fits / StabilitySelection", cold / whole, limit)
     for time_stopped in stopped:
@@ -90,7 +90,7 @@ def compare(estimator, data, n_subsamples, *, limit=None, q=None, limit_q=None, 
 
 
 def main():
-    # Of both sides; the weakest penalties are hard.
+    # Of both sides; fits at the weakest penalties converge slowly.
     warnings.simplefilter("ignore", ConvergenceWarning)
     compare(Lasso(), regression(200, 1000), 100, limit=5, q=28, limit_q=2)
     compare(ElasticNet(l1_ratio=0.7), regression(200, 1000), 100)

@@ -77,7 +77,7 @@ def figures_of_fronts(opts: Namespace) -> None:
             maps_of_figure_11(opts, results, *data, n_runs)
 
 
-# -- figure 9 --------------------------------------------------------------------------------------------------------
+# -- figure 9 ----------------------------------------------------------------------------------------------------------
 
 
 def figure_9(opts: Namespace, name: str, results: pd.DataFrame) -> None:
@@ -107,7 +107,7 @@ def dominated(points: pd.DataFrame, by: pd.DataFrame) -> float:
     return float(((difference >= 0).all(axis=2) & (difference > 0).any(axis=2)).any(axis=1).mean())
 
 
-# -- figure 11 and appendix D ----------------------------------------------------------------------------------------
+# -- figure 11 and appendix D ------------------------------------------------------------------------------------------
 
 
 def figure_11(opts: Namespace, name: str, results: pd.DataFrame) -> None:
@@ -176,7 +176,7 @@ def maps_of_figure_11(opts: Namespace, results: pd.DataFrame, X: Any, y: Any, n_
             FeatureStabilityMapDisplay.from_estimator(runs).plot(panel, measures=True)
 
 
-# -- figure 10 -------------------------------------------------------------------------------------------------------
+# -- figure 10 ---------------------------------------------------------------------------------------------------------
 
 
 def figure_10(opts: Namespace) -> None:

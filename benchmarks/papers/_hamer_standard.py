@@ -44,7 +44,7 @@ FORESTS = ("sonar", "gastro", "lsvt")
 RELIEFS = ("ionosphere", "sonar", "breast", "lsvt", "gastro", "alon", "singh")
 
 
-# -- data and runs ---------------------------------------------------------------------------------------------------
+# -- data and runs -----------------------------------------------------------------------------------------------------
 
 
 def read(opts: Namespace, name: str, n_features: int = 5000) -> tuple[Any, Any] | None:
@@ -96,7 +96,7 @@ def weakest_C(X: Any, y: Any) -> float:
     return l1_min_c(StandardScaler().fit_transform(X), y, loss="log")
 
 
-# -- the lasso: table 5, figures 12, 19, 20 --------------------------------------------------------------------------
+# -- the lasso: table 5, figures 12, 19, 20 ----------------------------------------------------------------------------
 
 
 def l1_logistic(C: float) -> Any:
@@ -183,11 +183,11 @@ def _orders(variation: dict[str, pd.Series]) -> list[Row]:
     ]
 
 
-# -- lines of (accuracy, stability): figures 13, 15, 17 --------------------------------------------------------------
+# -- lines of (accuracy, stability): figures 13, 15, 17 ----------------------------------------------------------------
 
 
 def show_lines(opts: Namespace, name: str, text: str, rows: list[Row], tables: dict[str, pd.DataFrame]) -> None:
-    """Claims, and a panel a set with one line a measure, whose points are the values of the parameter."""
+    """Claims, and one panel per set with one line per measure, whose points are the values of the parameter."""
     if not tables:  # all sets are missing
         return
     compare(text, rows)

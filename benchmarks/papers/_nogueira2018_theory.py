@@ -24,7 +24,7 @@ from scipy import stats
 
 from skstab import compare_stability, measure_table, stability_interval, stability_score
 
-# -- sections 3 and 4: properties ------------------------------------------------------------------------------------
+# -- sections 3 and 4: properties --------------------------------------------------------------------------------------
 
 # fully defined, monotone, bounds, maximum, correction for chance
 TABLE_2 = {
@@ -96,7 +96,7 @@ def table_2():
     note(f"Guzmán, mean of 500 random selections, M = 5, d = 10: {means[2]:.2f} at k = 2, {means[8]:.2f} at k = 8.")
 
 
-# -- section 5: consistency, intervals, tests ------------------------------------------------------------------------
+# -- section 5: consistency, intervals, tests --------------------------------------------------------------------------
 
 CASES = (0.8, 0.5, 0.3)
 LEVELS = (0.99, 0.95, 0.90)
@@ -132,7 +132,7 @@ def coverages(cells):
 
 
 def figure_4(opts, repeats):
-    """Coverage of 90% intervals against the number of runs, with the jackknife beside the paper's interval."""
+    """Coverage of 90% intervals against the number of runs, with the jackknife in addition to the paper's interval."""
     counts, methods = (5, 10, 20, 50, 100, 200), ("asymptotic", "jackknife")
     found = coverages((case, m, method, 0.9, repeats) for case in CASES for m in counts for method in methods)
     found = {cell[:3]: value for cell, value in found.items()}
@@ -180,7 +180,7 @@ def figure_5(opts, repeats):
     """The statistic of the test of two stabilities: standard normal when they are equal, shifted when not."""
     first = probabilities(0.8)
     error = stability_interval(draw_runs(first, 1000, 0), method="asymptotic").standard_error
-    # The paper does not say which stabilities differ: these do by as much as its median tells.
+    # The paper does not say which stabilities differ: the difference of these gives its median.
     second = probabilities(0.8 - 3.8 * np.sqrt(2) * error)
     equal, other = (statistics(first, p, repeats) for p in (first, second))
     pvalue = stats.kstest(equal, "norm").pvalue

@@ -82,7 +82,7 @@ def choices(found: Any, measure: str = "nogueira") -> dict[str, int]:
     return {"likelihood": int(column(found, SCORE).argmax()), "both": int(column(found, measure).argmax())}
 
 
-# -- the final model -------------------------------------------------------------------------------------------------
+# -- the final model ---------------------------------------------------------------------------------------------------
 
 
 def errors_on_other_samples(penalty: float, redundancy: float, n_samples: int) -> Any:

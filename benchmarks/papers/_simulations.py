@@ -16,7 +16,7 @@ N_FEATURES, N_RUNS = 10, 100
 SIZES = np.arange(2, N_FEATURES)
 
 
-# -- what a measure does ---------------------------------------------------------------------------------------------
+# -- what a measure does -----------------------------------------------------------------------------------------------
 
 
 def first_features(sizes: Any) -> Any:
@@ -47,7 +47,7 @@ def span(values: Any) -> str:
     return f"{values.min():.2f} to {values.max():.2f}"
 
 
-# -- runs of known stability -----------------------------------------------------------------------------------------
+# -- runs of known stability -------------------------------------------------------------------------------------------
 
 
 def probabilities(stability: float, *, n_features: int = 100, mean: float = 0.3) -> Any:
@@ -66,7 +66,7 @@ def draw_runs(p: Any, n_runs: int, seed: Any) -> Any:
 
 
 def intervals(p: Any, n_runs: int, method: str, level: float, repeats: int) -> Any:
-    """Ends of the interval of each of many repeats, repeats × 2; all methods and levels see the same runs."""
+    """Ends of the interval of each of many repeats, repeats × 2; all methods and levels use the same runs."""
     found = (
         stability_interval(
             draw_runs(p, n_runs, (n_runs, seed)), method=method, confidence_level=level, random_state=seed

@@ -40,7 +40,7 @@ from skstab.inspection import FeatureStabilityMapDisplay
 from skstab.metrics import canberra_stability, effective_stability, stability_score
 from skstab.model_selection import BootstrapSplit, StabilityCV
 
-# -- toy maps: figures 3 to 6 ----------------------------------------------------------------------------------------
+# -- toy maps: figures 3 to 6 ------------------------------------------------------------------------------------------
 
 N_RUNS, N_SELECT = 30, 20
 N_TOTAL = 20_000  # for the paper's d → ∞
@@ -107,7 +107,7 @@ def _stability(importances: Any, symbol: str) -> float:
     return stability_score(data, measure=MEASURES[symbol])
 
 
-# -- correlated groups: figures 7 and 8 ------------------------------------------------------------------------------
+# -- correlated groups: figures 7 and 8 --------------------------------------------------------------------------------
 
 
 class GroupLasso(ClassifierMixin, BaseEstimator):

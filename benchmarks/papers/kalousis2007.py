@@ -40,7 +40,7 @@ FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)
 UNIVARIATE = ["IG", "SYM"]
 
 
-# -- selectors -------------------------------------------------------------------------------------------------------
+# -- selectors ---------------------------------------------------------------------------------------------------------
 
 
 def linear_svm() -> SVC:
@@ -78,7 +78,7 @@ def svm_weights(X: Any, y: Any) -> Any:
 
 
 def above_smallest(selector: SelectKBest) -> Any:
-    """Scores of ReliefF without their sign: those below 0 are worse than 0, not as good as above it."""
+    """Scores of ReliefF without their sign: those below 0 are worse than 0, not equal to those above it."""
     return selector.scores_ - selector.scores_.min()
 
 
@@ -108,7 +108,7 @@ def classifiers(k: int) -> dict[str, Any]:
     return {name: make_pipeline(MinMaxScaler(), selector, linear_svm()) for name, selector in selectors.items()}
 
 
-# -- nested runs -----------------------------------------------------------------------------------------------------
+# -- nested runs -------------------------------------------------------------------------------------------------------
 
 
 def nested_weights(X: Any, y: Any, n_outer: int) -> dict[str, list[Any]]:
@@ -139,7 +139,7 @@ def top_stability(weights: Any, *, size: int = 10) -> float:
     return jaccard_stability(places(weights) < size)
 
 
-# -- table 2 ---------------------------------------------------------------------------------------------------------
+# -- table 2 -----------------------------------------------------------------------------------------------------------
 
 MEASURES = {
     "S_W": pearson_stability,
@@ -207,7 +207,7 @@ def figures_1_to_3(opts: Namespace, name: str, weights: dict[str, list[Any]]) ->
         SupportRasterDisplay.from_supports(supports).plot(axes)
 
 
-# -- figures 4 to 6 --------------------------------------------------------------------------------------------------
+# -- figures 4 to 6 ----------------------------------------------------------------------------------------------------
 
 
 def profile(folds: list[Any], sizes: list[int]) -> pd.DataFrame:
@@ -256,7 +256,7 @@ def _claims_of_profiles(table: pd.DataFrame, chance: pd.Series) -> list[Row]:
     ]
 
 
-# -- section 5 -------------------------------------------------------------------------------------------------------
+# -- section 5 ---------------------------------------------------------------------------------------------------------
 
 
 def section_5(opts: Namespace, name: str, X: Any, y: Any, weights: dict[str, list[Any]]) -> None:

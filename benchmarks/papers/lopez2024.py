@@ -82,7 +82,7 @@ def cell_of(ends, *, level):
 
 
 def side_by_side(text, found, field, as_text):
-    """A table with published, measured and distance for both intervals of the paper, and the jackknife beside them."""
+    """A table with published, measured and distance for both intervals of the paper, and the jackknife in addition."""
     in_paper, rows = published(), []
     for m in RUNS:
         for level in LEVELS:

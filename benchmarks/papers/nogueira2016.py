@@ -44,7 +44,7 @@ class Size(NamedTuple):
 FULL, QUICK = Size(100, 22, 50), Size(6, 8, 10)
 
 
-# -- sections 2 to 4: measures ---------------------------------------------------------------------------------------
+# -- sections 2 to 4: measures -----------------------------------------------------------------------------------------
 
 
 def section_2():
@@ -86,7 +86,7 @@ def runs_of_random_size(size):
 
 
 def figure_2(opts):
-    """Stability of random selections, and theorem 2 beside it."""
+    """Stability of random selections, and theorem 2."""
     biased = ["hamming", "jaccard", "pog", "dice"]
     values = curves([*biased, MEASURE], runs_of_random_size)
     rows = [claim(name, "not constant", span(values[name]), holds=bool(np.ptp(values[name]) > 0.1)) for name in biased]
@@ -130,7 +130,7 @@ def figure_3(opts):
             ax.set(xlabel="feature", ylabel="selection frequency", title=f"stability {value:.2f}")
 
 
-# -- section 5: the penalty of the lasso -----------------------------------------------------------------------------
+# -- section 5: the penalty of the lasso -------------------------------------------------------------------------------
 
 REDUNDANCIES = (0.0, 0.3, 0.5, 0.8)
 TABLE_2 = {
@@ -228,7 +228,7 @@ def figure_6(opts, found, rows):
     compare(
         "Figure 6: irrelevant features in the runs, ρ = 0.3",
         [
-            claim("λ = 0.009", "can't be told apart", ever[0], holds=bool((irrelevant[0] > 0).mean() > 0.5)),
+            claim("λ = 0.009", "not distinguishable", ever[0], holds=bool((irrelevant[0] > 0).mean() > 0.5)),
             claim("λ = 0.023", "two ever selected, in 1%", ever[1], holds=bool(irrelevant[1].max() <= 0.02)),
         ],
     )

@@ -52,7 +52,7 @@ class Size(NamedTuple):
 FULL = Size(10_000, 1000, 100, 20, 50, {"spambase": 60, "sonar": 60, "madelon": 20}, 40)
 QUICK = Size(200, 50, 5, 8, 5, {"spambase": 5, "sonar": 5, "madelon": 3}, 10)
 
-# -- section 6.1: lasso and elastic net ------------------------------------------------------------------------------
+# -- section 6.1: lasso and elastic net --------------------------------------------------------------------------------
 
 REDUNDANCIES = (0.0, 0.3, 0.5, 0.8)
 TABLE_5 = {
@@ -149,7 +149,7 @@ def figure_9(opts, found, rows):
     compare(
         "Figure 9: irrelevant features in the runs, ρ = 0.8",
         [
-            claim("best likelihood", "can't be told apart", ever[0], holds=bool((likely > 0).mean() > 0.5)),
+            claim("best likelihood", "not distinguishable", ever[0], holds=bool((likely > 0).mean() > 0.5)),
             claim("likelihood and stability", "never selected", ever[1], holds=bool(stable.max() == 0)),
         ],
     )

@@ -1,0 +1,96 @@
+"""How often `assess_selector` gives the right verdict: tables of noise, and tables with a clear signal.
+
+Noise: 40 tables of independent normal numbers, n = 60 to 200, d = 20 to 500, half of them with two classes and half
+with a number as target, which is independent of all features. Signal: 40 tables of the same sizes in which features
+have an effect on the target: a clear one (3 features, each explains 29% of the variance) or a weaker one (5 features,
+each 17%, which 5 of 500 features selected on 30 rows hardly show). Each is assessed with one of four selectors in turn
+(k best features and a linear model, L1 penalty, recursive elimination, and k best without a model, for which the
+verdict rests on replication).
+
+    python benchmarks/assessment.py            # about ten minutes on one core
+    python benchmarks/assessment.py --quick    # 8 tables of each kind
+    python benchmarks/assessment.py --level    # 200 tables of noise, and nothing else
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+
+import sys
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import RFE, SelectKBest, f_classif, f_regression
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skstab.model_selection import assess_selector
+
+SIZES = [
+    *[(60, 20), (60, 200), (100, 50), (100, 500), (150, 100)],
+    *[(200, 20), (200, 200), (80, 100), (120, 300), (60, 500)],
+]
+EFFECTS = {"noise": (0, 0.0), "clear": (3, 1.5), "weaker": (5, 1.0)}  # number of features, coefficient
+KINDS = ("k best", "L1", "elimination", "k best alone")
+
+
+def make_table(number, signal):
+    """Features and target of a table; the target is a class for even numbers."""
+    n, d = SIZES[number // 4 % len(SIZES)]
+    rng = np.random.default_rng([number, list(EFFECTS).index(signal)])
+    X = rng.standard_normal((n, d))
+    n_true, effect = EFFECTS[signal]
+    y = effect * X[:, :n_true].sum(axis=1) + rng.standard_normal(n)
+    return X, (y > np.median(y)).astype(int) if number % 2 == 0 else y
+
+
+def make_selector(kind, classes):
+    """A selector for classes or numbers."""
+    model = LogisticRegression(max_iter=1000) if classes else Ridge()
+    best = SelectKBest(f_classif if classes else f_regression, k=5)
+    sparse = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.2) if classes else Lasso(alpha=0.2)
+    return {
+        "k best": make_pipeline(best, model),
+        "L1": make_pipeline(StandardScaler(), sparse),
+        "elimination": make_pipeline(StandardScaler(), RFE(model, n_features_to_select=5, step=0.3), model),
+        "k best alone": best,
+    }[kind]
+
+
+def assess(number, signal):
+    """Verdict on one table, with the numbers behind it."""
+    X, y = make_table(number, signal)
+    kind = KINDS[number // 2 % len(KINDS)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "nearly all variation|all runs agree")
+        found = assess_selector(make_selector(kind, number % 2 == 0), X, y, random_state=number)
+    return {
+        "signal": signal,
+        "selector": kind,
+        "target": "classes" if number % 2 == 0 else "numbers",
+        "verdict": found.verdict,
+        "bootstraps": found.agreement.estimate,
+        "halves": found.replication.estimate,
+    }
+
+
+def main(quick, level):
+    start, n_tables = time.perf_counter(), 200 if level else 8 if quick else 40
+    kinds = ["noise"] if level else list(EFFECTS)
+    calls = [delayed(assess)(number, signal) for signal in kinds for number in range(n_tables)]
+    table = pd.DataFrame(Parallel(n_jobs=1 if quick else 2)(calls))
+    print(pd.crosstab([table["signal"], table["selector"]], table["verdict"], margins=True).to_string(), "\n")
+    print(table.groupby("signal")[["bootstraps", "halves"]].mean().round(2).to_string(), "\n")
+    found = table["verdict"].ne("no signal").groupby(table["signal"]).sum()
+    print("\n".join(f"{name}: a signal in {count} of {n_tables}" for name, count in found.items()))
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv, "--level" in sys.argv)

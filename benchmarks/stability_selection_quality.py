@@ -1,0 +1,337 @@
+"""What the rules of `StabilitySelection` find, true and false, beside what a user would take instead.
+
+Twelve of 300 features matter, in 150 rows. One set of paths of 100 complementary halves for each data set serves all
+rules that read paths; decoys need paths of their own. The other packages (ipss, knockpy, boruta) are run where they are
+installed. "near" counts the false features that have a correlation of at least 0.5 with a true one.
+
+    python benchmarks/stability_selection_quality.py --seeds 0 50 --rules paths
+"""
+
+import os
+
+os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+
+import argparse
+import importlib.util
+import json
+import time
+import warnings
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.feature_selection import RFECV
+from sklearn.linear_model import Lasso, LassoCV, LogisticRegression, LogisticRegressionCV, Ridge
+
+from skstab.feature_selection import StabilitySelection, stability_selection_bounds
+from skstab.feature_selection._bounds import per_family_errors
+from skstab.feature_selection._calibration import best_cell, calibration_scores, counts_between
+from skstab.feature_selection._clusters import cluster_walk, representatives
+from skstab.feature_selection._halves import importance_path, shares_of
+from skstab.feature_selection._integrated import (
+    correlation_of,
+    expected_false_positives,
+    exponent_of,
+    q_values,
+)
+from skstab.feature_selection._paths import path_of, strongest_value
+from skstab.model_selection import ComplementaryPairsSplit
+
+N, P, N_TRUE, N_PAIRS = 150, 300, 12, 50
+TARGET, LEVEL = 1.0, 0.1
+TRUE = np.arange(N_TRUE) * (P // N_TRUE)
+ALL = np.arange(P)
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+SIGNALS = {
+    "linear": {"low": 1.0, "high": 4.0},
+    "logistic": {"low": 2.0, "high": 6.0},
+    "curved": {"low": 4.0, "high": 20.0},
+}
+DESIGNS = [*product(["linear", "logistic"], ["independent", "AR(0.7)", "blocks"], ["low", "high"])]
+DESIGNS += [("curved", "independent", "low"), ("curved", "independent", "high"), ("curved", "AR(0.7)", "high")]
+
+
+def correlation(features):
+    places = np.abs(ALL[:, None] - ALL)
+    return {
+        "independent": np.eye(P),
+        "AR(0.7)": 0.7**places,
+        "blocks": np.where(places == 0, 1.0, 0.9 * (ALL[:, None] // 5 == ALL // 5)),
+    }[features]
+
+
+def make_data(model, features, signal, seed):
+    rng = np.random.default_rng([seed, DESIGNS.index((model, features, signal))])
+    X = rng.standard_normal((N, P)) @ np.linalg.cholesky(correlation(features)).T
+    effects = rng.choice([-1, 1], N_TRUE) * rng.uniform(0.5, 1, N_TRUE)
+    size = SIGNALS[model][signal]
+    if model == "curved":
+        shapes = [np.tanh, lambda x: np.sin(2 * x), lambda x: x**2 / 2, np.sign]
+        f = sum(effect * shapes[i % 4](X[:, j]) for i, (j, effect) in enumerate(zip(TRUE, effects, strict=True)))
+    else:
+        f = X[:, TRUE] @ effects
+    f = (f - f.mean()) / f.std()
+    if model == "logistic":
+        return X, (rng.random(N) < 1 / (1 + np.exp(-size * f))).astype(int)
+    return X, f + rng.standard_normal(N) / np.sqrt(size)
+
+
+# -- rules that read the same paths ------------------------------------------------------------------------------------
+
+
+class Halves:
+    """The paths of the halves of one data set, to be read by any rule."""
+
+    def __init__(self, model, X, y, seed):
+        started = time.process_time()
+        self.X, self.model = X, model
+        splits = [train for train, _ in ComplementaryPairsSplit(2 * N_PAIRS, random_state=seed).split(X, y)]
+        if model == "curved":
+            forests = [RandomForestRegressor(50, max_features=0.1, random_state=i) for i in range(len(splits))]
+            weights = [
+                one.fit(X[rows], y[rows]).feature_importances_ for one, rows in zip(forests, splits, strict=True)
+            ]
+            self.penalties = np.max(weights) * np.geomspace(1, 0.01, 100)
+            self.steps = [list(importance_path(one, self.penalties)) for one in weights]
+        else:
+            self._follow(model, splits, y)
+        self.order = np.arange(len(self.penalties))
+        self.path, self.seconds = self.shares(None), time.process_time() - started
+
+    def _follow(self, model, splits, y):
+        if model == "linear":
+            estimator, name = Lasso(), "alpha"
+            values = strongest_value(estimator, self.X, y, {}) * np.geomspace(1, 0.01, 25)
+        else:
+            estimator, name = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0), "C"
+            # C counts rows: twice as large on halves.
+            values = 2 * strongest_value(estimator, self.X, y, {}) * np.geomspace(1, 100, 25)
+        self.penalties = values if name == "alpha" else 1 / values
+        self.steps = [list(path_of(estimator, name, values, self.X[rows], y[rows], {})) for rows in splits]
+
+    def shares(self, q, codes=ALL, *, clusters=False):
+        """Share of the halves that select each feature, or cluster, where paths end at q of them."""
+        walks = [cluster_walk(iter(steps), q, codes) for steps in self.steps]
+        supports = [walk.supports if clusters else features for walk, features in walks]
+        return shares_of(supports, codes.max() + 1 if clusters else P, self.order)
+
+
+def by_bound(halves, assumption, codes=ALL):
+    n_units = codes.max() + 1
+    q = stability_selection_bounds(n_units, threshold=0.75, pfer=TARGET, assumption=assumption).q
+    path = halves.shares(q, codes, clusters=True)
+    return path.max(axis=1) >= 0.75 - 1e-10
+
+
+def efp_of(halves, m, path=None):
+    delta = 1.25 if halves.model == "curved" else exponent_of(correlation_of(halves.X, ALL).mean)
+    path = halves.path if path is None else path
+    return expected_false_positives(path, halves.penalties, n_pairs=N_PAIRS, m=m, delta=delta)
+
+
+def calibrated(halves, cap):
+    counts = counts_between(2 * N_PAIRS, 0.6, 0.9)
+    scores, sizes = calibration_scores(halves.path, 2 * N_PAIRS, counts), halves.path.sum(axis=0)
+    errors = np.array(
+        [
+            [per_family_errors(P, q=q, threshold=c / 100, n_pairs=N_PAIRS, assumption="unimodal") for c in counts]
+            for q in sizes
+        ]
+    )
+    row, column = best_cell(scores, errors <= cap)
+    return halves.path[:, row] >= counts[column] / (2 * N_PAIRS) - 1e-10
+
+
+def grouped(halves, rule):
+    """A rule on blocks of five; its representatives count as true where the block has a true feature."""
+    codes = ALL // 5
+    path = halves.shares(None, codes, clusters=True)
+    chosen = by_bound(halves, "unimodal", codes) if rule == "bound" else efp_of(halves, 2, path) <= TARGET
+    mask = representatives(chosen, codes, halves.path.mean(axis=1))
+    hit = np.isin(codes, codes[TRUE]) & mask
+    moved = mask & ~hit
+    moved[TRUE[np.isin(codes[TRUE], codes[hit])]] = True
+    return moved
+
+
+PATH_RULES = {
+    "bound: none": lambda halves: by_bound(halves, "none"),
+    "bound: unimodal": lambda halves: by_bound(halves, "unimodal"),
+    "bound: r-concave": lambda halves: by_bound(halves, "r-concave"),
+    "efp=1, m=1": lambda halves: efp_of(halves, 1) <= TARGET,
+    "efp=1, m=2": lambda halves: efp_of(halves, 2) <= TARGET,
+    "efp=1, m=3": lambda halves: efp_of(halves, 3) <= TARGET,
+    "fdr=0.1, m=2": lambda halves: q_values(efp_of(halves, 2)) <= LEVEL,
+    "fdr=0.1, m=3": lambda halves: q_values(efp_of(halves, 3)) <= LEVEL,
+    "calibrated": lambda halves: calibrated(halves, np.inf),
+    "calibrated, pfer=1": lambda halves: calibrated(halves, TARGET),
+}
+GROUP_RULES = {
+    "groups, unimodal": lambda halves: grouped(halves, "bound"),
+    "groups, efp=1, m=2": lambda halves: grouped(halves, "efp"),
+}
+
+
+def path_rules(design, X, y, seed):
+    halves = Halves(design[0], X, y, seed)
+    if seed == 0 and design[0] == "linear":
+        check_against_the_class(halves, X, y)
+    rules = PATH_RULES | (GROUP_RULES if design[1] == "blocks" else {})
+    for name, rule in rules.items():
+        started = time.process_time()
+        yield name, rule(halves), halves.seconds + time.process_time() - started
+
+
+def check_against_the_class(halves, X, y):
+    """The public class gives the same features."""
+    splits = ComplementaryPairsSplit(2 * N_PAIRS, random_state=0)
+    found = StabilitySelection(Lasso(), resampling=splits, efp=TARGET).fit(X, y)
+    np.testing.assert_array_equal(found.get_support(), PATH_RULES["efp=1, m=2"](halves))
+    bound = StabilitySelection(Lasso(), resampling=splits, pfer=TARGET).fit(X, y)
+    np.testing.assert_array_equal(bound.get_support(), PATH_RULES["bound: unimodal"](halves))
+
+
+# -- rules with fits of their own --------------------------------------------------------------------------------------
+
+
+def sparse_model(model):
+    return Lasso() if model == "linear" else LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0)
+
+
+def decoy_rules(design, X, y, seed):
+    if design[0] == "curved":
+        return
+    for kind in ("permuted", "knockoffs"):
+        started = time.process_time()
+        found = StabilitySelection(
+            sparse_model(design[0]), decoys=kind, fdr=LEVEL, n_resamples=20, n_decoy_draws=10, random_state=seed
+        ).fit(X, y)
+        yield f"decoys: {kind}, fdr=0.1", found.get_support(), time.process_time() - started
+        yield f"decoys: {kind}, fdr=0.2", found.retarget(fdr=0.2).get_support(), time.process_time() - started
+        one = StabilitySelection(
+            sparse_model(design[0]), decoys=kind, fdr=LEVEL, n_resamples=100, n_decoy_draws=1, random_state=seed
+        )
+        started = time.process_time()
+        yield f"decoys: {kind}, fdr=0.1, one draw", one.fit(X, y).get_support(), time.process_time() - started
+
+
+def cv_model(design, X, y, seed):
+    if design[0] == "linear":
+        return {"cross-validated L1": LassoCV(alphas=25, random_state=seed).fit(X, y).coef_ != 0}
+    model = LogisticRegressionCV(
+        Cs=15,
+        l1_ratios=(1,),
+        solver="liblinear",
+        scoring="neg_log_loss",
+        random_state=seed,
+        use_legacy_attributes=False,
+    )
+    return {"cross-validated L1": model.fit(X, y).coef_.ravel() != 0}
+
+
+def rfecv(design, X, y, seed):  # noqa: ARG001  nothing is random
+    model = LogisticRegression(max_iter=1000) if design[0] == "logistic" else Ridge()
+    return {"RFECV": RFECV(model, step=0.1).fit(X, y).support_}
+
+
+def ipss_rules(design, X, y, seed):
+    from ipss import ipss
+
+    np.random.seed(seed)  # noqa: NPY002  it draws from the global state
+    found = ipss(X, y, selector="rf" if design[0] == "curved" else "l1")
+    efp, levels = (np.array([found[name][j] for j in ALL]) for name in ("efp_scores", "q_values"))
+    return {"ipss, target_fp=1": efp <= TARGET, "ipss, target_fdr=0.1": levels <= LEVEL}
+
+
+def knockpy_rule(design, X, y, seed):  # noqa: ARG001  it looks at y itself
+    from knockpy import KnockoffFilter
+
+    np.random.seed(seed)  # noqa: NPY002  it draws from the global state
+    found = KnockoffFilter(ksampler="gaussian", fstat="lasso").forward(X=X, y=y, fdr=LEVEL, shrinkage="ledoitwolf")
+    return {"knockpy, fdr=0.1": found == 1}
+
+
+def boruta_rule(design, X, y, seed):
+    from boruta import BorutaPy
+
+    forest = (RandomForestClassifier if design[0] == "logistic" else RandomForestRegressor)(max_depth=5)
+    return {"boruta": BorutaPy(forest, n_estimators=100, max_iter=50, random_state=seed).fit(X, y).support_}
+
+
+PEERS = {"cv": cv_model, "rfecv": rfecv, "ipss": ipss_rules, "knockpy": knockpy_rule, "boruta": boruta_rule}
+LINEAR_ONLY = ("cv", "rfecv", "knockpy")
+
+
+def peer_rules(design, X, y, seed, names):
+    for name in names:
+        missing = name not in ("cv", "rfecv") and importlib.util.find_spec(name) is None
+        if missing or (name in LINEAR_ONLY and design[0] == "curved"):
+            continue
+        started = time.process_time()
+        found = PEERS[name](design, X, y, seed)
+        for rule, mask in found.items():
+            yield rule, mask, time.process_time() - started
+
+
+# -- counting ----------------------------------------------------------------------------------------------------------
+
+
+def count(mask, features):
+    is_true = np.isin(ALL, TRUE)
+    near = np.abs(correlation(features)[:, TRUE]).max(axis=1) >= 0.5
+    return int(mask[is_true].sum()), int(mask[~is_true].sum()), int((mask & near & ~is_true).sum())
+
+
+def run(design, seed, rules):
+    X, y = make_data(*design, seed)
+    known = {"paths": path_rules, "decoys": decoy_rules}
+    found = known[rules](design, X, y, seed) if rules in known else peer_rules(design, X, y, seed, rules.split("+"))
+    for name, mask, seconds in found:
+        yield {"design": list(design), "rule": name, "seed": seed, "found": count(mask, design[1]), "seconds": seconds}
+
+
+def table(lines):
+    rows = pd.DataFrame(lines)
+    rows[["true", "false", "near"]] = rows.pop("found").tolist()
+    rows["fdr"] = rows["false"] / np.maximum(rows["true"] + rows["false"], 1)
+    rows["design"] = rows["design"].map(", ".join)
+    groups = rows.groupby(["design", "rule"], sort=False)
+    result = groups[["true", "false", "near", "fdr", "seconds"]].mean().round(2)
+    for name in ("true", "false"):
+        error = (groups[name].std() / np.sqrt(groups.size())).round(2)
+        result[name] = result[name].map("{:.2f}".format) + " ± " + error.map("{:.2f}".format)
+    return result.assign(sets=groups.size())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs=2, default=[0, 50], help="of the data sets: the first, and the end")
+    parser.add_argument(
+        "--rules", default="paths", help="paths, decoys, or some of cv, rfecv, ipss, knockpy, boruta joined by +"
+    )
+    parser.add_argument("--models", nargs="*", default=["linear", "logistic", "curved"])
+    parser.add_argument("--lines", type=Path, default=None, help="file to which every result is appended")
+    parser.add_argument("--read", type=Path, nargs="*", default=None, help="only tabulate results of such files")
+    options = parser.parse_args()
+    if options.read:
+        print(table([json.loads(line) for path in options.read for line in path.open()]).to_string())
+        return
+    warnings.simplefilter("ignore")
+    lines = []
+    # Seed by seed, so that a run that is stopped has seen all designs equally often.
+    for seed, design in product(range(*options.seeds), DESIGNS):
+        if design[0] in options.models:
+            new = list(run(design, seed, options.rules))
+            lines += new
+            if options.lines:
+                with options.lines.open("a") as file:
+                    file.writelines(json.dumps(line) + "\n" for line in new)
+    print(table(lines).to_string())
+
+
+if __name__ == "__main__":
+    main()
