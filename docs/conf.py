@@ -27,7 +27,7 @@ exclude_patterns = ["_build"]
 default_role = "literal"
 nitpicky = False  # references of other packages are not resolved offline
 
-# -- pages -----------------------------------------------------------------------------------------------------------
+# -- pages -------------------------------------------------------------------------------------------------------------
 
 html_theme = "pydata_sphinx_theme"
 html_title = "skstab"
@@ -70,14 +70,14 @@ myst_substitutions = {
     )
 }
 
-# -- docstrings ------------------------------------------------------------------------------------------------------
+# -- docstrings --------------------------------------------------------------------------------------------------------
 
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
-# -- pictures --------------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 plot_html_show_source_link = False
 plot_html_show_formats = False

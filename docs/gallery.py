@@ -1,4 +1,4 @@
-"""What the gallery of examples asks of sphinx-gallery."""
+"""Settings of the gallery of examples for sphinx-gallery."""
 
 import warnings
 from contextlib import ExitStack
@@ -9,10 +9,12 @@ ORDER = [
     "plot_accuracy_and_stability.py",
     "plot_which_selector.py",
     "plot_correlated_features.py",
+    "plot_table_for_the_paper.py",
     "plot_hybrid_rfe.py",
     "plot_stability_selection.py",
     "plot_pipeline_with_groups.py",
     "plot_gene_lists.py",
+    "plot_survival.py",
     "plot_own_measure.py",
 ]
 order = ORDER.index
@@ -21,7 +23,7 @@ _filters = ExitStack()
 
 
 def warnings_are_errors(gallery_conf, fname, when):  # noqa: ARG001
-    """Make a warning in an example fail the build, and leave the warnings of Sphinx alone."""
+    """Make a warning in an example fail the build, and leave the warnings of Sphinx as they are."""
     _filters.close()
     if when == "before":
         _filters.enter_context(warnings.catch_warnings(action="error"))

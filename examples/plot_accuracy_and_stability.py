@@ -3,7 +3,7 @@ How do I search for accuracy and stability at once?
 ===================================================
 
 The penalty that predicts best is rarely the one that selects most stably. One grid search measures both, from the
-same fits, and chooses on the front between them.
+same fits, and chooses on the Pareto front of the two.
 """
 
 # %%
@@ -12,7 +12,7 @@ same fits, and chooses on the front between them.
 # The penalty of a sparse logistic regression on the breast cancer data. The resampling is done inside
 # :class:`~skstab.model_selection.StabilityCV`, so the search itself must not split:
 # :class:`~skstab.model_selection.WholeSampleSplit`. Scores come from the patients that a bootstrap sample left out,
-# stabilities from the same fits. :class:`~skstab.model_selection.ParetoRefit` takes the most stable candidate whose
+# stabilities from the same fits. :class:`~skstab.model_selection.ParetoRefit` chooses the most stable candidate whose
 # likelihood is at most 0.02 below the best.
 
 import numpy as np
@@ -39,7 +39,8 @@ search = GridSearchCV(
 # %%
 # The front
 # ---------
-# Weak penalties, at the lower left, are bad at both. From the best likelihood on, stability has to be paid for.
+# Weak penalties, at the lower left, are bad in both respects. Above the best likelihood, more stability costs
+# likelihood.
 
 _ = ParetoFrontDisplay.from_search(search, "neg_log_loss", "nogueira").plot()
 
@@ -61,6 +62,6 @@ print(table.astype(float).round(3))
 # %%
 # **Answer**: wrap the model in `StabilityCV`, score with `stability_scoring`, choose with `ParetoRefit`. Here the
 # default penalty is worse than another one in both respects. The best likelihood comes with a stability of 0.59;
-# giving up 0.016 of it, and next to nothing in accuracy, raises the stability to 0.69, with nine features instead of
-# thirteen. All these scores come from the rows that the choice was made on: :doc:`/choosing` has a nested search for
-# an honest one.
+# losing 0.016 of it, and almost nothing in accuracy, raises the stability to 0.69, with nine features instead of
+# thirteen. All these scores come from the rows that the choice was made on, and are optimistic: :doc:`/choosing` has a
+# nested search, whose score comes from held-out folds.

@@ -1,17 +1,17 @@
 """
-Why does correlation make a selection unstable, and which measure forgives it?
-==============================================================================
+Why does correlation make a selection unstable, and which measure allows for it?
+================================================================================
 
-Of two features that say the same, a sparse model takes one; which one, a few rows decide. Measures of stability take
-that for disagreement, unless they know which features stand for each other.
+Of two features with the same information, a sparse model selects one; which one, depends on a few rows. Measures of
+stability count this as disagreement, unless they know which features can replace each other.
 """
 
 # %%
 # Groups of near-copies
 # ---------------------
-# Five groups of six features each tell the class, among 50 features that hardly do (Hamer and Dupont 2021, section
-# 5.3). The lasso runs on 30 bootstrap samples at each correlation within the groups. `groups` has a label for each
-# feature.
+# Five groups of six features each are informative about the class; 50 other features hardly are (Hamer and Dupont 2021,
+# section 5.3). The lasso runs on 30 bootstrap samples at each correlation within the groups. `groups` has a label
+# for each feature.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -33,18 +33,18 @@ def runs_at(correlation):
 found = {correlation: runs_at(correlation) for correlation in (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.99)}
 
 # %%
-# What one sees
-# -------------
-# The 30 features of the groups stand on the left, six by six. Where they are independent, the runs agree on most of
-# them; where they are near-copies, each run takes a few of each group, and another few the next time.
+# What the runs select
+# --------------------
+# The 30 features of the groups are on the left, group after group. When they are independent, the runs agree on most of
+# them; when they are near-copies, each run selects a few of each group, and other ones than the next run.
 
 _ = SupportRasterDisplay.from_estimator({f"correlation {c}": found[c][0] for c in (0.2, 0.99)}).plot()
 
 # %%
 # What the measures say
 # ---------------------
-# `nogueira` counts features, `importance_weighted` what the models make of them, and `effective` knows the groups: a
-# copy counts as the same.
+# `nogueira` uses the selected features, `importance_weighted` their importances in the models, and `effective` the
+# groups: a copy counts as the same.
 
 curves = {"nogueira": [], "importance_weighted": [], "effective": []}
 for correlation, (runs, groups) in found.items():
@@ -66,6 +66,6 @@ _ = ax.legend()
 # %%
 # **Answer**: a sparse model needs one of several near-copies, and chance decides which one. `nogueira` falls from
 # 0.67 to 0.31 with the correlation, and `importance_weighted` from 0.51 to 0.23, since each copy has the importance
-# only now and then. `effective` forgives it: with the groups it stays between 0.56 and 0.78, and is highest where the
-# features of a group are as good as the same. It forgives whatever it is told to, so have a reason for the groups:
-# :doc:`/correlated`.
+# only in some runs. `effective` allows for it: with the groups it stays between 0.56 and 0.78, and is highest when the
+# features of a group are nearly identical. It counts as equal whatever the groups declare equal, so there must be a
+# reason for the groups: :doc:`/correlated`.

@@ -2,14 +2,14 @@
 How stable are the gene lists that I have?
 ==========================================
 
-Sometimes there is nothing to run: the selections have been made, in eight studies or by eight pipelines, and all that
-is left are lists of names. A list of lists is enough for a stability, an interval and a test.
+Sometimes the selections have already been made, in eight studies or by eight pipelines, and only the lists of names
+are available. A list of lists is enough for a stability, an interval and a test.
 """
 
 # %%
 # Eight lists
 # -----------
-# Made up, as eight groups might report them that worked with the same panel of 200 genes.
+# Invented lists, as eight groups that worked with the same panel of 200 genes might report them.
 
 from skstab import SelectionFrequencyDisplay, stability_interval, stability_test, supports_from_sets
 
@@ -31,7 +31,7 @@ print(f"{len(lists)} lists of {min(map(len, lists))} to {max(map(len, lists))} g
 # A table, a number, an interval
 # ------------------------------
 # All genes that *could* have been chosen belong in the table, not only those that were: agreement on 8 of 200 is
-# harder to have by chance than on 8 of 20. The names of the others do not matter.
+# less likely by chance than on 8 of 20. The names of the others do not matter.
 
 panel = named + [f"other {number}" for number in range(200 - len(named))]
 supports = supports_from_sets(lists, panel)
@@ -40,7 +40,7 @@ print(f"stability {interval.estimate:.2f}, 95% interval from {interval.low:.2f} 
 print(f"p-value for 'not above 0.4, poor agreement': {stability_test(supports, threshold=0.4).pvalue:.2g}")
 
 # %%
-# Other measures, and the number of genes they suppose. `jaccard` does not look at the genes that nobody chose.
+# Other measures, and how they depend on the number of genes. `jaccard` does not use the genes that nobody chose.
 
 for measure in ("nogueira", "jaccard"):
     for n_genes in (len(named), 200, 20_000):
@@ -55,9 +55,9 @@ for measure in ("nogueira", "jaccard"):
 display = SelectionFrequencyDisplay.from_supports(supports, feature_names=panel, threshold=0.5)
 _ = display.plot(top_k=len(named))
 core = display.frame().query("low > 0.5")["feature"]
-print(f"in most lists, and not by the luck of eight lists: {', '.join(core)}")
+print(f"in most lists, with a lower limit above one half: {', '.join(core)}")
 
 # %%
 # **Answer**: moderately, 0.60 with an interval from 0.46 to 0.74: eight lists are few. That is more than poor
-# agreement. Five genes are in seven of the eight lists; eleven were named once, and are no more than candidates. Mind
-# the number of genes that could have been chosen: with only those on the lists the stability would seem to be 0.37.
+# agreement. Five genes are in seven of the eight lists; eleven were named once, and are only candidates. The number
+# of genes that could have been chosen matters: with only those on the lists the stability would appear to be 0.37.

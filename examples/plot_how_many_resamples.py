@@ -2,15 +2,15 @@
 How many resamples do I need?
 =============================
 
-A stability is an average over runs, and more runs make it more precise. The interval tells how precise it is; this
-example watches it shrink, and then lets it decide when to stop.
+A stability is an average over runs, and more runs make it more precise. The interval shows how precise it is; in
+this example it shrinks with the number of runs, and then decides when to stop.
 """
 
 # %%
-# Two hundred runs, looked at early
-# ---------------------------------
-# What the first 5, 10, 20, ... runs would have told. Splits do not depend on how many there are, so these are the
-# very numbers that a shorter analysis would have given.
+# The first of two hundred runs
+# -----------------------------
+# The result of the first 5, 10, 20, ... runs. Splits do not depend on how many there are, so these are exactly the
+# numbers that a shorter analysis would have given.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,8 +50,8 @@ _ = right.legend()
 # %%
 # Stopping when it is enough
 # --------------------------
-# `target_width` adds runs, ten at a time, until the interval is as narrow as asked for. `cv` then sets the most there
-# may be.
+# `target_width` adds runs, ten at a time, until the interval is no wider than requested. `cv` then sets the maximum
+# number of runs.
 
 for target in (0.2, 0.1, 0.05):
     enough = StabilityCV(model, cv=BootstrapSplit(500, stratify=True, random_state=0), target_width=target).fit(X, y)
@@ -59,6 +59,6 @@ for target in (0.2, 0.1, 0.05):
     print(f"width of at most {target}: {enough.n_splits_:3} runs, {interval.low:.3f} to {interval.high:.3f}")
 
 # %%
-# **Answer**: ten runs for a first look (give or take 0.1), 40 to 50 for a number in a paper, a hundred or more to
-# compare selectors that are close. Or state the width and let `target_width` count. More runs do not make up for few
+# **Answer**: ten runs for a first impression (± 0.1), 40 to 50 for a number in a paper, a hundred or more to
+# compare selectors that are close. Or set the width with `target_width`. More runs do not compensate for few
 # patients: the interval is about the runs on *this* data set, see :doc:`/uncertainty`.

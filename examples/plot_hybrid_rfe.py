@@ -1,14 +1,14 @@
 """
-What does hybrid-RFE buy?
-=========================
+What is gained by hybrid-RFE?
+=============================
 
 Recursive elimination is accurate and unstable, a filter stable and less accurate. Hybrid-RFE (Hamer and Dupont 2021)
 chooses some features by a filter and eliminates the others around them; how many is a parameter to search over.
 """
 
 # %%
-# From one end to the other
-# -------------------------
+# From RFE to the filter
+# ----------------------
 # Eight of 30 features on the breast cancer data. `n_stable_features` of them are chosen by the filter: with 0 it is
 # plain RFE, with 8 the filter alone.
 
@@ -49,7 +49,7 @@ for number, params in enumerate(search.cv_results_["params"]):
 # %%
 # The front
 # ---------
-# The strategy `one_se` takes the most stable candidate whose accuracy is within one standard error of the best.
+# The strategy `one_se` chooses the most stable candidate whose accuracy is within one standard error of the best.
 
 _ = ParetoFrontDisplay.from_search(search, "accuracy", "nogueira").plot()
 print(search.best_params_)
@@ -57,7 +57,7 @@ print(search.best_params_)
 # %%
 # Before and after
 # ----------------
-# One row a run, one colour a feature, as wide as its share of the importances. On the left plain RFE, on the right
+# One row per run, one colour per feature, as wide as its share of the importances. On the left plain RFE, on the right
 # the chosen compromise.
 
 before = clone(search.estimator).set_params(estimator__hybridrfe__n_stable_features=0).fit(X, y)
@@ -66,6 +66,6 @@ for ax, runs in zip(axes, (before, search.best_estimator_), strict=True):
     FeatureStabilityMapDisplay.from_estimator(runs).plot(ax, measures=True, n_colours=10)
 
 # %%
-# **Answer**: stability that costs nothing, up to a point. With four of the eight features from the filter, the
+# **Answer**: more stability at no cost, up to a point. With four of the eight features from the filter, the
 # stability rises from 0.61 to 0.71 at the same accuracy of 0.966. The filter alone is far more stable (0.89), but
 # loses more than one per cent of accuracy.

@@ -2,8 +2,8 @@
 Is my selection stable?
 =======================
 
-A sparse model hands over a list of features. Would it have handed over the same list on other patients? Resample the
-patients, select again each time, and look.
+A sparse model returns a list of features. Would it have returned the same list on other patients? Resample the
+patients, select again each time, and compare.
 """
 
 # %%
@@ -37,16 +37,17 @@ print(f"accuracy on the patients left out: {runs.scores_['accuracy'].mean():.3f}
 
 # %%
 # Nogueira et al. (2018) suggest to call a stability below 0.4 poor and one above 0.75 excellent, as is usual for
-# measures of agreement. A test says on which side of such a mark the selection is, given that there were only 50
+# measures of agreement. A test shows on which side of such a limit the stability is, given that there were only 50
 # runs.
 
-for mark in (0.4, 0.75):
-    print(f"p-value for 'the stability is at most {mark}': {stability_test(runs.supports_, threshold=mark).pvalue:.3g}")
+for limit in (0.4, 0.75):
+    test = stability_test(runs.supports_, threshold=limit)
+    print(f"p-value for 'the stability is at most {limit}': {test.pvalue:.3g}")
 
 # %%
 # What is not stable about it?
 # ----------------------------
-# The frequencies of selection, with intervals, tell features to rely on from those that come and go.
+# The frequencies of selection, with intervals, separate reliable features from those that are selected only sometimes.
 
 _ = SelectionFrequencyDisplay.from_estimator(runs).plot(top_k=20)
 
@@ -58,6 +59,6 @@ table = runs.summary()[["frequency", "frequency_low", "frequency_high"]].loc[run
 print(table.assign(reliable=table["frequency_low"] > 0.5).round(2).to_string())
 
 # %%
-# **Answer**: fairly. The stability is 0.74, beyond doubt better than poor, and not shown to be excellent. Seven of
+# **Answer**: fairly. The stability is 0.74, significantly better than poor, but not significantly excellent. Seven of
 # the eight features are found again in most runs; *worst concavity* is in fewer than half of them, and should not be
 # reported as a finding.

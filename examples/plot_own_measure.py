@@ -2,8 +2,8 @@
 How do I write my own measure?
 ==============================
 
-A function of the table of runs is a measure. This one asks for pathways: two runs that choose different genes of the
-same pathways tell the same story.
+A function of the table of runs is a measure. This one compares pathways: two runs that choose different genes of the
+same pathways count as equal.
 """
 
 # %%
@@ -45,8 +45,8 @@ strong, weak = lasso_runs(0.05).fit(X, y), lasso_runs(0.2).fit(X, y)
 # %%
 # The measure
 # -----------
-# The function gets a validated table, one row a run and one column a gene, and returns a number. It may use the
-# measures that exist. `bounds` tells where its values end, so that intervals can be cut there.
+# The function gets a validated table, one row per run and one column per gene, and returns a number. It may use
+# existing measures. `bounds` gives the range of its values, so that intervals can be cut there.
 
 membership = pathway[:, None] == np.arange(pathway.max() + 1)
 
@@ -73,7 +73,7 @@ test = compare_stability(strong.supports_, weak.supports_, measure=pathway_measu
 print(f"stronger against weaker penalty: {test.difference:.2f} more stable in pathways, p = {test.pvalue:.2g}")
 
 # %%
-# and in a search, beside the measure that counts genes. Its column has the name of the function.
+# and in a search, next to the measure that compares genes. Its column has the name of the function.
 
 search = GridSearchCV(
     lasso_runs(0.05),
@@ -90,6 +90,6 @@ for ax, measure in zip(axes, ("nogueira", "pathways"), strict=True):
     ParetoFrontDisplay.from_search(search, "accuracy", measure).plot(ax, legend=measure == "pathways")
 
 # %%
-# **Answer**: write a function of the table and hand it to `get_measure`. Here the genes are found again with a
-# stability of 0.40 only, but their pathways with 0.81: what looks unstable is mostly a choice among genes that say
-# the same. The front is another one, too, when it is drawn for what matters.
+# **Answer**: write a function of the table and pass it to `get_measure`. Here the genes are found again with a
+# stability of 0.40 only, but their pathways with 0.81: what looks unstable is mostly a choice among genes with the
+# same information. The Pareto front changes, too, when it is drawn for pathways.

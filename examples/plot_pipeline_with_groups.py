@@ -1,9 +1,9 @@
 """
-How stable is a pipeline with preprocessing and several samples a patient?
-==========================================================================
+How stable is a pipeline with preprocessing and several samples per patient?
+============================================================================
 
 Rows that belong together, such as several samples of one patient, must be resampled together. Otherwise every
-resample knows nearly every patient, and a selection looks more stable, and more accurate, than it is.
+resample contains nearly every patient, and a selection looks more stable, and more accurate, than it is.
 """
 
 # %%
@@ -40,8 +40,8 @@ X, y = study(0), DIAGNOSIS
 # The whole pipeline in every run
 # -------------------------------
 # What is learnt from the data (medians to fill in, means, scales, the selection) is learnt again in every run, from
-# its own rows only. What a run selected is told in the columns of `X`. With `groups`, whole patients are drawn and
-# left out.
+# its own rows only. The selection is reported in terms of the columns of `X`. With `groups`, whole patients are drawn
+# and left out.
 
 pipe = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), SelectKBest(k=10), LogisticRegression())
 cv = BootstrapSplit(20, stratify=True, random_state=0)
@@ -61,16 +61,16 @@ for unit, runs in found.items():
     )
 
 # %%
-# The ten features that matter stand on the left.
+# The ten informative features are on the left.
 
 _ = SupportRasterDisplay.from_estimator(found).plot()
 
 # %%
 # Which of the two is right?
 # --------------------------
-# With made data one can ask. Thirty studies with patients of their own: how much do the selections of whole studies
-# agree, and how well does each predict the patients of the next? Beside it, what resampling said on average within
-# the first five of them.
+# With simulated data this can be checked. Thirty studies, each with its own patients: how much do the selections of
+# whole studies agree, and how well does each predict the patients of the next? For comparison, the averages of
+# resampling within the first five of them.
 
 studies = [study(seed) for seed in range(31)]
 fitted = [clone(pipe).fit(X_one, y) for X_one in studies[:-1]]
@@ -83,6 +83,6 @@ for unit in ("samples", "patients"):
     print(f"resampling {unit:<8} stability {stability:.2f}, accuracy {accuracy:.2f}")
 
 # %%
-# **Answer**: pass `groups`. Resampling samples promised a stability of 0.75 and an accuracy of 0.91 that new patients
-# do not keep (0.56 and 0.84). Resampling patients gave 0.47 and 0.79, nearer and on the careful side: a bootstrap
-# sample has only some 63% of the patients.
+# **Answer**: pass `groups`. Resampling samples gave a stability of 0.75 and an accuracy of 0.91, too high for new
+# patients (0.56 and 0.84). Resampling patients gave 0.47 and 0.79, closer and conservative: a bootstrap
+# sample has only about 63% of the patients.
