@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["as_masks", "as_weights", "group_codes", "sum_groups"]
+__all__ = ["as_masks", "as_weights", "group_codes", "read_only", "sum_groups"]
 
 _FROM_LISTS = "lists of selected features go through skstab.runs.Runs.from_sets or skstab.metrics.supports_from_sets"
 
@@ -98,6 +98,20 @@ def _not_binary(wrong: NDArray[Any], name: str) -> ValueError:
     return ValueError(
         f"{name} must hold only 0/1 or booleans, got {wrong[0]!s}; the support of weights is `weights != 0`"
     )
+
+
+def read_only(value: Any) -> Any:
+    """Return views that cannot be written to of an array, a CSR array or those in a dict; anything else as it is."""
+    if isinstance(value, dict):
+        return {name: read_only(part) for name, part in value.items()}
+    if sparse.issparse(value):
+        parts = tuple(map(read_only, (value.data, value.indices, value.indptr)))
+        return sparse.csr_array(parts, shape=value.shape, copy=False)
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 # -- groups of columns -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from skstab._matrices import as_masks
+from skstab._matrices import as_masks, read_only
 from skstab._typing import BoolArray, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import get_measure
 from skstab.runs._rows import in_one_form
@@ -71,8 +71,11 @@ class Outputs:
                 raise ValueError(f"outputs.{what} must have one entry for each of the {masks.shape[1]} outputs")
         if columns.dtype.kind not in "iu" or columns.min(initial=0) < 0:
             raise ValueError(f"outputs.inputs must be indices of columns, got {inputs!r}")
-        for name, value in (("supports", masks), ("names", labels), ("inputs", columns.astype(np.int64))):
-            object.__setattr__(self, name, value)
+        self.__setstate__({"supports": masks, "names": labels, "inputs": columns.astype(np.int64)})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, read_only(value))
 
     @classmethod
     def of_runs(cls, runs: Sequence[RunOutputs | None]) -> Self | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skstab._checks import check_int
-from skstab._matrices import as_masks, group_codes, sum_groups
+from skstab._matrices import as_masks, group_codes, read_only, sum_groups
 from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike, MeasureLike, NamesLike, RandomState
 from skstab._warnings import warn_user
 from skstab.metrics import (
@@ -101,8 +101,8 @@ class Runs:
 
     Notes
     -----
-    All tables of one object have the same form, dense or CSR. Objects are values: they are not changed, `take` and
-    `concat` make new ones.
+    All tables of one object have the same form, dense or CSR. Objects are values: their arrays are read-only views of
+    what was given, not copies; `take` and `concat` make new objects.
 
     Examples
     --------
@@ -173,8 +173,12 @@ class Runs:
             why_no_support,
             estimator_name,
         )
-        for field, value in zip(fields(self), values, strict=True):
-            object.__setattr__(self, field.name, value)
+        self.__setstate__({field.name: value for field, value in zip(fields(self), values, strict=True)})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Pickles and copies do not keep arrays read-only.
+        for name, value in state.items():
+            object.__setattr__(self, name, read_only(value))
 
     # -- making --------------------------------------------------------------------------------------------------------
 

@@ -175,6 +175,36 @@ def test_copies_and_pickles_are_the_same(form):
         assert_same_runs(copied, runs)
 
 
+def arrays_of(value):
+    """Return every array in a value."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if sparse.issparse(value):
+        return [value.data, value.indices, value.indptr]
+    if isinstance(value, Outputs):
+        value = value.fields()
+    if isinstance(value, Runs):
+        value = vars(value)
+    return [array for part in value.values() for array in arrays_of(part)] if isinstance(value, dict) else []
+
+
+@forms
+def test_no_array_of_runs_can_be_written_to_and_none_is_copied(form, tmp_path):
+    runs = full_runs(form)
+    runs.save(tmp_path / "runs")
+    again = [runs, runs.take([1, 0]), Runs.concat([runs, runs]), Runs.load(tmp_path / "runs"), copy.deepcopy(runs)]
+    for made in [*again, pickle.loads(pickle.dumps(runs))]:  # noqa: S301
+        arrays = arrays_of(made)
+        assert len(arrays) >= 11
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = array
+    table = form(Z.copy())
+    first, kept = arrays_of(table)[0], arrays_of(Runs(table).supports)[0]
+    assert np.shares_memory(first, kept)
+    first[...] = first  # what was given can still be written to
+
+
 # -- from lists --------------------------------------------------------------------------------------------------------
 
 
