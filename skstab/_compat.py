@@ -35,6 +35,7 @@ __all__ = [
     "FitProgress",
     "RunProgress",
     "available_if",
+    "boosted_nodes",
     "check_own_parameters",
     "neighbour_rows",
     "params_of_rows",
@@ -92,6 +93,25 @@ def squared_importances(model: Any, getter: Any) -> Any:
 def neighbour_rows(model: Any) -> tuple[Any, Any]:
     """Return the rows that a classifier by nearest neighbours keeps, and the numbers of their classes."""
     return model._fit_X, model._y
+
+
+def boosted_nodes(model: Any) -> list[tuple[Any, Any, Any, Any]] | None:
+    """Return feature, threshold, left and right child (-1 for leaves) of each tree of histogram-based boosting.
+
+    None where features are categories, which are not split at thresholds.
+    """
+    if model.is_categorical_ is not None:
+        return None
+    tables = [predictor.nodes for predictors in model._predictors for predictor in predictors]
+    children = ("left", "right")
+    return [
+        (
+            table["feature_idx"].astype(np.intp),
+            table["num_threshold"],
+            *(np.where(table["is_leaf"], -1, table[child].astype(np.intp)) for child in children),
+        )
+        for table in tables
+    ]
 
 
 class RunProgress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from skstab._checks import check_number
-from skstab._typing import Estimator, FloatArray, IntArray, MatrixLike
+from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
 from skstab.inspection._importance import deviations, read_rows
 from skstab.inspection._margins import Margins, decisions_of, margins_of, predicted_margins
 from skstab.inspection._neighbour_flips import Moves, Neighbours, first_flips, neighbours_of
+from skstab.inspection._tree_flips import first_tree_flips, trees_of
 
 __all__ = ["flip_importance"]
 
@@ -73,8 +75,13 @@ def flip_importance(
 
     A decision can change and change back within one step. Where values are smooth (`decision_function`, or
     `predict_proba` of a neural network), the surroundings of a smallest margin are divided further, with at most 28
-    more changes, if a convex margin could be below 0 there. With other models (trees and their ensembles) such a change
-    is missed. benchmarks/importances.py compares kinds of model with a dense search.
+    more changes, if a convex margin could be below 0 there. With other models such a change is missed.
+    benchmarks/importances.py compares kinds of model with a dense search.
+
+    Trees and ensembles of trees of scikit-learn (decision trees, forests, extra trees, gradient boosting, also by
+    histograms of numbers, bagging and AdaBoost of trees, isolation forests) are not searched in steps: decisions change
+    only at the thresholds of their nodes. One value between any two of those that a row can pass is tried, the nearest
+    ones first, and the result is exact. Trees of other packages are searched in steps.
 
     `KNeighborsClassifier` with the Euclidean metric, fitted on dense rows, is not searched in steps: the order of the
     neighbours changes where the distances to two rows are equal, and these changes are computed one after the other.
@@ -111,22 +118,28 @@ def flip_importance(
     for name, value in (("max_change", max_change), ("tol", tol)):
         check_number(value, name, "a positive number", above=0)
     data = read_rows(model, X)
-    units = deviations(data)
-    decisions = decisions_of(model, data)
-    rows, features = np.nonzero(np.broadcast_to(units > 0, data.shape))
-    neighbours = neighbours_of(model, data)
-    if neighbours is None:
-        margins, smooth = margins_of(model, data, units, decisions)
-        probe = _Probe(data, units, margins)
-        brackets = _brackets(probe, rows, features, _grid(max_change, 2 * _STEP if smooth else _STEP), smooth)
-    else:
-        probe = _Probe(data, units, predicted_margins(model, decisions))
+    changes = _smallest_changes(model, data, deviations(data), max_change, tol)
+    return _row_shares(1 / np.maximum(changes, _NEGLIGIBLE))
+
+
+def _smallest_changes(model: Any, X: Any, units: FloatArray, limit: float, tol: float) -> FloatArray:
+    """Return the smallest change of each feature of each row that flips the decision, infinite if none does."""
+    decisions = decisions_of(model, X)
+    rows, features = np.nonzero(np.broadcast_to(units > 0, X.shape))
+    trees, neighbours = trees_of(model), neighbours_of(model, X)
+    probe, smooth = _Probe(X, units, predicted_margins(model, decisions)), False
+    if trees is not None:
+        return first_tree_flips(trees, X, units, probe.flips_at, limit)
+    if neighbours is not None:
         chosen = np.searchsorted(neighbours.labels, decisions)
-        brackets = _neighbour_brackets(neighbours, probe, rows, features, chosen, max_change)
-    changes = _smallest_changes(probe, brackets, tol)
-    inverse = np.zeros(data.shape)
-    np.maximum.at(inverse, (brackets.row, brackets.feature), 1 / np.maximum(changes, _NEGLIGIBLE))
-    return _row_shares(inverse)
+        brackets = _neighbour_brackets(neighbours, probe, rows, features, chosen, limit)
+    else:
+        margins, smooth = margins_of(model, X, units, decisions)
+        probe = _Probe(X, units, margins)
+        brackets = _brackets(probe, rows, features, _grid(limit, 2 * _STEP if smooth else _STEP), smooth)
+    changes = np.full(X.shape, np.inf)
+    np.minimum.at(changes, (brackets.row, brackets.feature), _boundaries(probe, brackets, tol))
+    return changes
 
 
 def _row_shares(inverse: FloatArray) -> FloatArray:
@@ -151,14 +164,23 @@ class _Probe:
     margins: Margins
 
     def __call__(self, rows: IntArray, features: IntArray, changes: FloatArray) -> FloatArray:
-        """Return the margins after a change of one feature in each of the rows."""
+        """Return the margins after a change of one feature in each of the rows, in its units."""
+        return self._margins(rows, features, lambda old, part: old + changes[part] * self.units[features[part]])
+
+    def flips_at(self, rows: IntArray, features: IntArray, values: FloatArray) -> BoolArray:
+        """Return whether the decision changes where a feature of each row gets another value."""
+        return self._margins(rows, features, lambda _, part: values[part]) < 0
+
+    def _margins(
+        self, rows: IntArray, features: IntArray, change: Callable[[FloatArray, slice], FloatArray]
+    ) -> FloatArray:
         margins = np.empty(len(rows))
         size = max(1, _BATCH // self.X.shape[1])
         for start in range(0, len(rows), size):
             part = slice(start, start + size)
-            row, feature = rows[part], features[part]
+            row, places = rows[part], (np.arange(len(rows[part])), features[part])
             changed = self.X[row].toarray() if issparse(self.X) else self.X[row]
-            changed[np.arange(len(row)), feature] += changes[part] * self.units[feature]
+            changed[places] = change(changed[places], part)
             margins[part] = self.margins(changed, row)
         return margins
 
@@ -309,7 +331,7 @@ def _grid(limit: float, step: float) -> FloatArray:
     return np.append(changes[changes < limit], limit)
 
 
-def _smallest_changes(probe: _Probe, brackets: _Brackets, tol: float) -> FloatArray:
+def _boundaries(probe: _Probe, brackets: _Brackets, tol: float) -> FloatArray:
     """Locate the boundary within each bracket.
 
     By the chord through both ends, which is the midpoint where margins are ±1 (`predict`), and by the midpoint wherever

@@ -8,11 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from skstab.inspection import flip_importance
 
@@ -156,6 +166,119 @@ def test_neighbours_are_asked_once_for_each_row_feature_and_direction():
     model.predict = lambda rows: asked.append(len(rows)) or predict(rows)
     flip_importance(model, X)
     assert sum(asked) <= 40 + 40 * 3 * 2
+
+
+# -- trees -------------------------------------------------------------------------------------------------------------
+
+TREES = {
+    "tree": DecisionTreeClassifier(random_state=0),
+    "extra tree": ExtraTreeClassifier(random_state=0),
+    "forest": RandomForestClassifier(7, random_state=0),
+    "extra trees": ExtraTreesClassifier(7, random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=6, random_state=0),
+    "boosting from zero": GradientBoostingClassifier(n_estimators=6, init="zero", random_state=0),
+    "boosting by histograms": HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=3, random_state=0),
+    "adaboost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=6, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=7, max_features=0.7, bootstrap_features=True, random_state=0),
+    "isolation forest": IsolationForest(n_estimators=7, max_features=2, contamination=0.3, random_state=0),
+}
+
+
+def thresholds(model):
+    """Return the thresholds of each feature, of all trees of a model."""
+    found = [[] for _ in range(model.n_features_in_)]
+    if isinstance(model, HistGradientBoostingClassifier):
+        for nodes in (tree.nodes for trees in model._predictors for tree in trees):
+            for node in nodes[nodes["is_leaf"] == 0]:
+                found[node["feature_idx"]].append(node["num_threshold"])
+        return found
+    parts = np.ravel(getattr(model, "estimators_", [model]))
+    columns = getattr(model, "estimators_features_", [range(model.n_features_in_)] * len(parts))
+    for part, own in zip(parts, columns, strict=True):
+        for feature, threshold in zip(part.tree_.feature, part.tree_.threshold, strict=True):
+            if feature >= 0:
+                found[own[feature]].append(threshold)
+    return found
+
+
+def plain_tree_flips(model, X, limit):
+    """Ask for the decision between any two thresholds of a feature, below the first and above the last."""
+    changes = np.full(X.shape, np.inf)
+    for f, steps in enumerate(map(np.unique, thresholds(model))):
+        middles = np.concatenate([steps[:1] - 1, (steps[1:] + steps[:-1]) / 2, steps[-1:] + 1])
+        lows, highs = np.append(-np.inf, steps), np.append(steps, np.inf)
+        for i in range(len(X)):
+            moved = np.repeat(X[[i]], len(middles), axis=0)
+            moved[:, f] = middles
+            distance = np.maximum(0, np.maximum(lows - X[i, f], X[i, f] - highs)) / X[:, f].std()
+            flips = distance[model.predict(moved) != model.predict(X[[i]])] if len(steps) else []
+            changes[i, f] = min([change for change in flips if change <= limit], default=np.inf)
+    return changes
+
+
+@pytest.mark.parametrize("kind", TREES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("limit", [0.3, 1024.0])
+def test_flips_of_trees_are_those_between_all_thresholds(kind, n_classes, limit):
+    rng = np.random.default_rng(n_classes)
+    Z, y = rng.normal(size=(50, 4)), rng.integers(n_classes, size=50)
+    Z[:, 3] = rng.integers(4, size=50)  # few values
+    model, X = TREES[kind].fit(Z, y), np.vstack([Z[::9], rng.normal(size=(4, 4))])
+    expected = shares(plain_tree_flips(model, X, limit))
+    assert np.count_nonzero(expected) > 1
+    np.testing.assert_allclose(flip_importance(model, X, max_change=limit), expected, rtol=1e-5, atol=1e-12)
+
+
+def test_a_flip_of_a_tree_between_two_neighbouring_numbers_of_single_precision_is_found():
+    low = np.float32(700)
+    middle = np.nextafter(low, np.float32(1000))
+    high = np.nextafter(middle, np.float32(1000))
+    Z = np.array([[-2000.0], [low], [middle], [high], [2000.0]])
+    model = DecisionTreeClassifier().fit(Z, [0, 0, 1, 0, 0])
+    X = np.array([[-1000.0], [1000.0]])
+    assert flip_importance(model, X, max_change=1.75).tolist() == [1]
+    np.testing.assert_array_equal(flip_importance(model, X, max_change=0.29), 0)
+    np.testing.assert_array_equal(model.predict(X), 0)
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+def test_trees_of_sparse_rows_flip_as_those_of_dense_ones(container, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 5)) * (rng.random((30, 5)) < 0.4)
+    model = RandomForestClassifier(5, random_state=0).fit(X, rng.integers(2, size=30))
+    dense = flip_importance(model, X)
+    monkeypatch.setattr("skstab.inspection._tree_flips._ROWS", 7)
+    np.testing.assert_allclose(flip_importance(model, container(X)), dense, rtol=1e-12)
+
+
+class Opposite(DecisionTreeClassifier):
+    """Decide for the first class wherever the first feature is large, whatever the tree."""
+
+    def predict(self, X):
+        return np.where(np.asarray(X)[:, 0] > 1, self.classes_[0], self.classes_[1])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GradientBoostingClassifier(n_estimators=2, init=LogisticRegression(), random_state=0),
+        BaggingClassifier(SVC(), n_estimators=2, random_state=0),
+        HistGradientBoostingClassifier(max_iter=3, categorical_features=[2], random_state=0),
+        Opposite(random_state=0),
+    ],
+    ids=["boosting of a linear model", "bagging of machines", "categories", "derived"],
+)
+def test_models_that_decide_by_more_than_thresholds_are_searched(model):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(3, size=60)])
+    model.fit(X, (X[:, 0] + X[:, 1] > 0) ^ (X[:, 2] == 1))
+    searched = flip_importance(Counted(model, *(m for m in ("predict", "decision_function") if hasattr(model, m))), X)
+    np.testing.assert_array_equal(flip_importance(model, X), searched)
+
+
+def test_a_tree_that_never_splits_flips_nothing():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    np.testing.assert_array_equal(flip_importance(DecisionTreeClassifier().fit(X, np.zeros(20)), X), 0)
 
 
 # -- smooth margins ----------------------------------------------------------------------------------------------------
