@@ -17,6 +17,7 @@ from skstab.inspection._plotting import (
     name_ticks,
     names_fit,
     shorten,
+    stability_label,
 )
 from skstab.inspection._sources import check_comparison
 from skstab.metrics import get_measure
@@ -176,8 +177,8 @@ class StabilityComparisonDisplay:
         self.ax_.tick_params(axis="y", length=0)
         if names_fit(self.ax_.yaxis, len(names)):
             name_ticks(self.ax_.yaxis, names, width=32)
-        label = "stability" if self.measure is None else f"stability ({self.measure})"
-        self.ax_.set_xlabel(f"{label}, and its differences" if len(names) > len(table) else label, parse_math=False)
+        more = ", and its differences" if len(names) > len(table) else ""
+        self.ax_.set_xlabel(stability_label(self.measure, about="resampling error", more=more), parse_math=False)
         self.ax_.set_ylim(places[-1] + 0.6, -0.6)
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from skstab.inspection._plotting import COLOURS, DARK, GREY, PALE, add_legend_beside, error_lengths, figure_and_axes
+from skstab.inspection._plotting import (
+    COLOURS,
+    DARK,
+    GREY,
+    PALE,
+    add_legend_beside,
+    error_lengths,
+    figure_and_axes,
+    stability_label,
+)
 from skstab.model_selection import ParetoRefit, search_table
 
 if TYPE_CHECKING:
@@ -197,10 +206,17 @@ class ParetoFrontDisplay:
         table = self.frame().dropna(subset=["score", "stability"])
         drawn = self._draw_candidates(table) | self._draw_choices(table)
         self.ax_.set_xlabel(self.score, parse_math=False)
-        self.ax_.set_ylabel(f"stability ({self.stability})", parse_math=False)
+        self.ax_.set_ylabel(stability_label(self.stability, about=self._about(table)), parse_math=False)
         if legend:
             add_legend_beside(self.ax_, list(drawn.values()), list(drawn))
         return self
+
+    def _about(self, table: pd.DataFrame) -> str | None:
+        """What the intervals of the stability are about, None where there are none."""
+        if table["stability_low"].isna().all():
+            return None
+        is_nested = f"split1_test_{self.stability}" in self.cv_results
+        return "outer folds" if is_nested else "resampling error"
 
     def _draw_candidates(self, table: pd.DataFrame) -> dict[str, Any]:
         front = table[table["on_front"]].sort_values(["score", "stability"], ascending=[True, False])

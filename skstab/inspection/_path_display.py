@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MANY = 200  # paths that would be a grey band
+_ABOUT = {"selection stability": "resampling error", "replication": "other data"}
 _STABILITY = ("value", "stability", "low", "high")
 
 
@@ -245,9 +246,9 @@ class StabilityPathDisplay:
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_named, least=4.8)))
         values, curves, is_in = _curves(self.frame())
         drawn = self._draw_features(values, curves, is_in, n_named)
-        if stability and self.stability is not None:
-            drawn += self._draw_stability()
-        self._label(values, curves)
+        known = self._draw_stability() if stability and self.stability is not None else []
+        drawn += known
+        self._label(values, curves, "".join(f"\n{name}: interval about {_ABOUT[name]}" for name, _ in known))
         if legend:
             add_legend_beside(self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn])
         return self
@@ -301,8 +302,8 @@ class StabilityPathDisplay:
         )
         return Line2D([], [], color=colour, linewidth=0.8)
 
-    def _label(self, values: np.ndarray, curves: np.ndarray) -> None:
-        self.ax_.set(ylim=(-0.02, 1.02), ylabel="selection probability")
+    def _label(self, values: np.ndarray, curves: np.ndarray, about: str) -> None:
+        self.ax_.set(ylim=(-0.02, 1.02), ylabel=f"selection probability{about}")
         self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)
         self.ax_.set_xlim(values[0], values[-1])
         log_scale_if_wide(self.ax_.xaxis, values)

@@ -87,6 +87,12 @@ def number_label(order: str, n_drawn: int, n_features: int) -> str:
     return "feature (column)" if n_drawn == n_features else f"the {n_drawn} most frequent of {n_features} features"
 
 
+def stability_label(measure: str | None, *, about: str | None = None, more: str = "") -> str:
+    """Label of an axis of stabilities: their measure and what their intervals are about, where any are drawn."""
+    label = ("stability" if measure is None else f"stability ({measure})") + more
+    return label if about is None else f"{label}\nintervals: {about}"
+
+
 def error_lengths(table: pd.DataFrame, value: str, low: str, high: str) -> np.ndarray:
     """Lengths of the error bars below and above; none if the ends are unknown."""
     lengths = np.stack([table[value] - table[low], table[high] - table[value]])

@@ -11,6 +11,7 @@ from skstab.inspection._plotting import (
     add_legend_beside,
     figure_and_axes,
     log_scale_if_wide,
+    stability_label,
     whole_numbers,
 )
 from skstab.inspection._sources import by_name
@@ -135,8 +136,7 @@ class StabilityProfileDisplay:
         return self.ax_.plot(part["size"], part["stability"], **style)[0]
 
     def _label(self, table: pd.DataFrame) -> None:
-        label = "stability" if self.measure is None else f"stability ({self.measure})"
         self.ax_.set_xlabel("number of selected features")
-        self.ax_.set_ylabel(label, parse_math=False)
+        self.ax_.set_ylabel(stability_label(self.measure, about="resampling error"), parse_math=False)
         whole_numbers(self.ax_.xaxis)
         log_scale_if_wide(self.ax_.xaxis, table["size"])

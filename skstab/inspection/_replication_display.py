@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skstab.inspection._plotting import COLOURS, DARK, GREY, add_legend_above, figure_and_axes
+from skstab.inspection._plotting import COLOURS, DARK, GREY, add_legend_above, figure_and_axes, stability_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,8 @@ class ReplicationDisplay:
                 drawn[_NAMES[kind]] = self._points(rows, fmt, colour)
         self.ax_.axhline(0, color=DARK, linewidth=0.8, linestyle=":")
         self.ax_.set_xlabel("rows in each sample")
-        self.ax_.set_ylabel(f"stability ({self.measure})" if self.measure else "stability", parse_math=False)
+        about = "other data; of bootstraps: resampling error"
+        self.ax_.set_ylabel(stability_label(self.measure, about=about), parse_math=False)
         if legend:
             add_legend_above(self.ax_, list(drawn.values()), list(drawn))
         return self

@@ -271,7 +271,7 @@ class SelectionFrequencyDisplay:
         self.ax_.set_xlabel(number_label(order, len(table), len(self.frequencies)))
 
     def _frequency_label(self) -> str:
-        return f"selection frequency in {self.n_runs} runs"
+        return f"selection frequency in {self.n_runs} runs\nintervals: resampling error"
 
 
 def _check_frequencies(frequencies: Any) -> np.ndarray:

@@ -21,13 +21,14 @@ from skstab.inspection._comparison_display import StabilityComparisonDisplay
 from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._sources import most_frequent
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
-from skstab.metrics import get_measure, stability_interval
+from skstab.metrics import get_measure
 from skstab.model_selection import Recommendation
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from skstab.model_selection import SelectorAssessment, SelectorComparison, StabilityCV
+    from skstab.runs import Runs
 
 N_FIRST = 40  # features that are shown at once; the others are collapsed
 _MOST_PAIRS = 15
@@ -241,9 +242,9 @@ class StabilityReport:
         table = selector_table("Selectors, the most stable first", self.frame, self.scoring)
         if self.variables is None:
             return table
-        table.columns.insert(4, Column("Stability of variables"))
+        table.columns.insert(4, Column("Stability of variables (nogueira, 95% interval, resampling error)"))
         for row, name in zip(table.rows, self.frame.index, strict=True):
-            found = stability_interval(self._variable_supports[name])
+            found = self._runs_of_variables[name].interval()
             ends = f"{found.low:.2f} to {found.high:.2f}"
             row.insert(4, Cell(f"{found.estimate:.2f} ({ends})", found.estimate))
         return table
@@ -280,7 +281,8 @@ class StabilityReport:
         return draw(
             display,
             f"Scatter plot of {self.scoring} and stability of {len(table)} settings. On the front: {', '.join(front)}.",
-            "Every setting by score and stability, with 95% intervals. No setting is better in both than one on the "
+            "Every setting by score (95% interval: other data) and stability (resampling error). No setting is better "
+            "in both than one on the "
             f"front; {'the star is what this report recommends, ' if chosen is not None else ''}the outlines are what "
             "other rules would choose.",
         )
@@ -354,12 +356,10 @@ class StabilityReport:
     # -- variables -----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _variable_supports(self) -> dict[str, np.ndarray]:
+    def _runs_of_variables(self) -> dict[str, Runs]:
         """For each selector, which runs selected any column of each variable."""
-        codes, names = self._variable_codes
-        member = np.zeros((len(codes), len(names)))
-        member[np.arange(len(codes)), codes] = 1
-        return {name: np.asarray(runs.supports_ @ member) > 0 for name, runs in self.comparison.runs.items()}
+        codes, _ = self._variable_codes
+        return {name: runs.runs_.grouped(codes) for name, runs in self.comparison.runs.items()}
 
     @cached_property
     def _variable_codes(self) -> tuple[np.ndarray, Any]:
@@ -381,7 +381,7 @@ class StabilityReport:
             [
                 Cell(str(names[i])),
                 number(sizes[i], 0),
-                *(share(self._variable_supports[name][:, i].mean()) for name in order),
+                *(share(self._runs_of_variables[name].frequencies().iloc[i]) for name in order),
             ]
             for i in np.flatnonzero(sizes > 1)
         ]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SelectorComparison"]
 
+_INTERVALS = "stability_low, stability_high: 95% interval, resampling error; score_se: standard error, other data"
+
 
 @dataclass(frozen=True, repr=False)
 class SelectorComparison:
@@ -301,11 +303,12 @@ class SelectorComparison:
         return draw("comparison", self, **options)
 
     def __repr__(self) -> str:
-        return f"SelectorComparison of {', '.join(map(str, self.runs))}\n{self.frame().to_string()}"
+        table = self.frame().to_string(float_format="{:.3g}".format, na_rep="")
+        return f"SelectorComparison of {', '.join(map(str, self.runs))}\n{table}\n{_INTERVALS}"
 
     def _repr_html_(self) -> str:
-        html: str = self.frame().to_html(float_format="{:.3g}".format)
-        return html
+        table: str = self.frame().to_html(float_format="{:.3g}".format, na_rep="")
+        return f"<div>{table}<p>{_INTERVALS}</p></div>"
 
 
 def _tested_once(scored: Scored) -> Any:

@@ -37,7 +37,12 @@ CURVE = pd.DataFrame(
     [("halves", 25, 0.3, 0.1, 0.5), ("bootstraps", 50, 0.6, 0.5, 0.7), ("chance", 25, 0.1, np.nan, np.nan)],
     columns=["kind", "n_rows", "stability", "low", "high"],
 )
-RESULTS = {"$score_x": [0.9, 0.8, 0.7], "_nogueira$": [0.5, 0.7, 0.6]}
+RESULTS = {
+    "$score_x": [0.9, 0.8, 0.7],
+    "_nogueira$": [0.5, 0.7, 0.6],
+    "_nogueira$_low": [0.4, 0.6, 0.5],
+    "_nogueira$_high": [0.6, 0.8, 0.7],
+}
 CALIBRATION = StabilityCalibration(
     param_value=1.0,
     threshold=0.7,

@@ -97,13 +97,13 @@ def test_lines_are_named_and_p_values_stand_beside_them():
     ax = StabilityComparisonDisplay(forest(), measure="nogueira").plot().ax_
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b", "c", "", "a − b", "a − c"]
     assert [(text.get_position()[1], text.get_text()) for text in ax.texts] == [(4, "p = 0.200"), (5, "p < 0.001")]
-    assert ax.get_xlabel() == "stability (nogueira), and its differences"
+    assert ax.get_xlabel() == "stability (nogueira), and its differences\nintervals: resampling error"
 
 
 def test_selectors_without_differences_are_a_forest_plot_of_their_own():
     ax = StabilityComparisonDisplay(forest()[:3]).plot().ax_
     assert len(ax.containers) == 1
-    assert ax.get_xlabel() == "stability"
+    assert ax.get_xlabel() == "stability\nintervals: resampling error"
     assert not ax.texts
 
 

@@ -103,6 +103,16 @@ def test_hostile_names_are_drawn_as_they_are_and_stay_off_neighbours(display):
 
 
 @every_display
+def test_a_display_with_intervals_says_what_they_are_about(display):
+    table = display.frame()
+    ends = [name for name in table if str(name).endswith("low") and table[name].notna().any()]
+    said = " ".join(text.get_text() for text in texts_of(display.plot().ax_))
+    assert bool(ends) == ("resampling error" in said)
+    # Only independent halves are about other data.
+    assert ("other data" in said) == ("halves" in set(table.get("kind", [])))
+
+
+@every_display
 def test_what_are_no_axes_is_refused(display):
     _, axes = plt.subplots(1, 2)
     with pytest.raises(TypeError, match="ax must be matplotlib Axes or None, got ndarray"):

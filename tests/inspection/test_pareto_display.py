@@ -195,7 +195,14 @@ def test_strategies_that_agree_stand_around_each_other():
 
 def test_axes_are_named_after_score_and_measure():
     ax = ParetoFrontDisplay.from_results(RESULTS, "accuracy", "nogueira").plot().ax_
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("accuracy", "stability (nogueira)")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("accuracy", "stability (nogueira)\nintervals: resampling error")
+    bare = {"accuracy": [0.9, 0.8], "nogueira": [0.4, 0.7]}
+    ax = ParetoFrontDisplay.from_results(bare, "accuracy", "nogueira").plot().ax_
+    assert ax.get_ylabel() == "stability (nogueira)"
+    splits = {f"split{number}_test_nogueira": [0.4 - number / 10, 0.7] for number in range(2)}
+    nested = bare | splits | {"std_test_nogueira": [0.05, 0.0]}
+    ax = ParetoFrontDisplay.from_results(nested, "accuracy", "nogueira").plot().ax_
+    assert ax.get_ylabel() == "stability (nogueira)\nintervals: outer folds"
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

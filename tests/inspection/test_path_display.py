@@ -175,6 +175,8 @@ def test_replication_is_drawn_where_it_is_known():
     known = STABILITY.assign(replication=0.3, replication_low=0.1, replication_high=0.5)
     ax = StabilityPathDisplay.from_path(PATH, ALPHAS, stability=known).plot().ax_
     assert [text.get_text() for text in ax.get_legend().get_texts()][-2:] == ["selection stability", "replication"]
+    about = "selection stability: interval about resampling error\nreplication: interval about other data"
+    assert ax.get_ylabel() == f"selection probability\n{about}"
 
 
 def test_without_stability_its_table_is_empty_and_a_wrong_one_is_named():

@@ -41,7 +41,7 @@ def test_curves_bands_and_baselines_are_drawn_from_the_table():
         for column in ("low", "high"):
             assert {tuple(point) for point in part[["size", column]].to_numpy(dtype=float).round(6)} <= points
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["a", "b", "random"]
-    assert display.ax_.get_ylabel() == "stability (jaccard)"
+    assert display.ax_.get_ylabel() == "stability (jaccard)\nintervals: resampling error"
 
 
 def test_curves_differ_in_more_than_colour():

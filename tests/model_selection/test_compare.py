@@ -1,5 +1,6 @@
 """`compare_selectors` against plain loops, statsmodels, and tests computed by hand."""
 
+import re
 from itertools import combinations
 from math import comb
 from typing import ClassVar
@@ -840,6 +841,9 @@ def test_a_comparison_shows_its_table(compared):
     assert "lasso" in repr(compared)
     assert "array(" not in repr(compared)
     assert "<table" in compared._repr_html_()
+    for shown in (repr(compared), compared._repr_html_()):
+        assert "stability_low, stability_high: 95% interval, resampling error" in shown
+        assert not re.search(r"\d\.\d{7}", shown)
 
 
 # -- measures ----------------------------------------------------------------------------------------------------------

@@ -509,7 +509,8 @@ def test_the_picture(search):
     display = search.plot()
     assert display.frame()["chosen"].idxmax() == search.best_index_
     assert display.ax_.get_xlabel() == "accuracy"
-    assert search.plot(score="neg_log_loss", stability="jaccard").ax_.get_ylabel() == "stability (jaccard)"
+    label = search.plot(score="neg_log_loss", stability="jaccard").ax_.get_ylabel()
+    assert label.startswith("stability (jaccard)\nintervals: ")
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
