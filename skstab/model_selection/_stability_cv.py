@@ -423,7 +423,7 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         check_is_fitted(self)
         if self.support == "consensus":
             return self.selection_frequencies_ >= self.threshold
-        return self.runs_.refit.copy()
+        return np.array(self.runs_.refit)
 
     def _fitted(self) -> Any:
         check_is_fitted(self)
