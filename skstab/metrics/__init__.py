@@ -14,6 +14,7 @@ from skstab.metrics._importance_weighted import grouped_importance_stability, im
 from skstab.metrics._inference import compare_stability, stability_interval, stability_test
 from skstab.metrics._measure import Measure
 from skstab.metrics._ranking import canberra_stability
+from skstab.metrics._redundancy_subset import npogr_stability, pogr_stability, redundancy_dice_stability
 from skstab.metrics._registry import get_measure, measure_table, stability_score
 from skstab.metrics._replication import full_size_interval, replication_stability
 from skstab.metrics._results import StabilityInterval, StabilityTest, stability_in_words
@@ -70,10 +71,13 @@ __all__ = [
     "nogueira_stability",
     "novovicova_stability",
     "npog_stability",
+    "npogr_stability",
     "ochiai_stability",
     "pearson_stability",
     "phi_stability",
     "pog_stability",
+    "pogr_stability",
+    "redundancy_dice_stability",
     "replication_stability",
     "spearman_stability",
     "stability_in_words",

@@ -22,7 +22,7 @@ from skstab.metrics._substitutes import Adjustment
 from skstab.metrics._tables import Supports
 
 
-class _Description:
+class Description:
     """Which features stand for each other, as the user gave it; and what was found to be expected by chance."""
 
     def __init__(self, similarity: Any, threshold: float, random_state: Any) -> None:
@@ -73,7 +73,7 @@ def _arithmetic(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def corrected_row_sums(
     supports: Supports,
-    described: _Description,
+    described: Description,
     adjustment: Adjustment,
     maximum: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> FloatArray:
@@ -92,22 +92,39 @@ def corrected_row_sums(
     return unadjusted + substitutes.adjustment_row_sums(supports, links, adjustment, slope)
 
 
+def described_measure(
+    name: str, described: Description, row_sums: Callable[[Supports], FloatArray], **declared: Any
+) -> Measure:
+    """Build the measure that averages over pairs a similarity in which some features stand for each other."""
+    return pairwise(
+        row_sums,
+        name=name,
+        kind="subset",
+        trivial=lambda table: table.is_trivial,
+        described_by=("similarity",),
+        caution=described.caution(name),
+        **declared,
+    )
+
+
+def forgiving(*, bounded: bool, chance_corrected: bool) -> Properties:
+    """Properties of a measure that forgives substitutes: other sets reach the maximum, sharing less can count more."""
+    return Properties(
+        fully_defined=True, monotone=False, bounded=bounded, maximum=False, chance_corrected=chance_corrected
+    )
+
+
 def _builder(
     name: str, adjustment: Adjustment, maximum: Callable[[FloatArray, FloatArray], FloatArray] = _geometric
 ) -> Callable[..., Measure]:
     def build(*, similarity: Any = None, threshold: float = 0.9, random_state: Any = None) -> Measure:
-        described = _Description(similarity, threshold, random_state)
-        return pairwise(
+        described = Description(similarity, threshold, random_state)
+        return described_measure(
+            name,
+            described,
             lambda supports: corrected_row_sums(supports, described, adjustment, maximum),
-            name=name,
-            kind="subset",
-            trivial=lambda table: table.is_trivial,
-            described_by=("similarity",),
-            caution=described.caution(name),
             bounds=(-np.inf, 1.0),
-            properties=Properties(
-                fully_defined=True, monotone=False, bounded=False, maximum=False, chance_corrected=True
-            ),
+            properties=forgiving(bounded=False, chance_corrected=True),
         )
 
     return build
@@ -115,16 +132,13 @@ def _builder(
 
 def zucknick_measure(*, similarity: Any = None, threshold: float = 0.9, random_state: Any = None) -> Measure:
     """Build Zucknick's measure for a similarity of features."""
-    described = _Description(similarity, threshold, random_state)
-    return pairwise(
+    described = Description(similarity, threshold, random_state)
+    return described_measure(
+        "zucknick",
+        described,
         lambda supports: substitutes.zucknick_row_sums(supports, described.links_of(supports)),
-        name="zucknick",
-        kind="subset",
-        trivial=lambda table: table.is_trivial,
-        described_by=("similarity",),
-        caution=described.caution("zucknick"),
         bounds=(0.0, 1.0),
-        properties=Properties(fully_defined=True, monotone=False, bounded=True, maximum=False, chance_corrected=False),
+        properties=forgiving(bounded=True, chance_corrected=False),
     )
 
 

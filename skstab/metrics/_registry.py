@@ -11,6 +11,7 @@ from skstab._typing import MeasureLike, RunsLike
 from skstab.metrics import _adjusted as adjusted
 from skstab.metrics import _frequency as frequency
 from skstab.metrics import _pairwise as pairwise
+from skstab.metrics import _redundancy as redundancy
 from skstab.metrics._agreement import KAPPA, NOVOVICOVA
 from skstab.metrics._correlated import effective_measure
 from skstab.metrics._importance_weighted import IMPORTANCE_WEIGHTED, grouped_importance_measure
@@ -54,6 +55,9 @@ _WITH_PARAMETERS: dict[str, Callable[..., Measure]] = {
     "intersection_mean": adjusted.intersection_mean_measure,
     "yu": adjusted.yu_measure,
     "zucknick": adjusted.zucknick_measure,
+    "pogr": redundancy.pogr_measure,
+    "npogr": redundancy.npogr_measure,
+    "redundancy_dice": redundancy.redundancy_dice_measure,
     "grouped_importance": grouped_importance_measure,
 }
 # The order in which tables list them: sets, sets of correlated features, weights, rankings.
@@ -61,6 +65,7 @@ _ORDER = (
     *("nogueira", "kuncheva", "jaccard", "dice", "ochiai", "hamming", "pog", "npog", "lustgarten", "wald", "phi"),
     *("kappa", "goh", "davis", "krizek", "guzman", "novovicova", "cwrel", "lausser", "effective"),
     *("intersection_mbm", "intersection_greedy", "intersection_count", "intersection_mean", "yu", "zucknick"),
+    *("pogr", "npogr", "redundancy_dice"),
     *("pearson", "importance_weighted", "grouped_importance", "spearman", "canberra"),
 )
 
@@ -84,12 +89,12 @@ def get_measure(measure: MeasureLike, **params: Any) -> Measure:
         A name out of :func:`measure_table`; a function of a matrix of shape (n_runs, n_features) that returns a
         number; or a result of this function, which is returned as it is.
     **params : dict
-        For a name, the parameters of that measure: `penalty` (davis), `ties` and `random_state` (spearman),
-        `location` (canberra), `similarity` or `groups` (effective), `groups` (grouped_importance), `similarity`,
-        `threshold` and `random_state` (yu, zucknick and the intersections). Without `similarity` or `groups` each
-        feature stands for itself alone. For a function, its description: `kind` ("subset", the default, "weights"
-        or "ranking": how the data are validated), `bounds` (a pair, to which intervals are clipped), `higher_is_better`
-        and `name`.
+        For a name, the parameters of that measure: `penalty` (davis), `ties` and `random_state` (spearman), `location`
+        (canberra), `similarity` or `groups` (effective), `groups` (grouped_importance), `similarity`, `threshold` and
+        `random_state` (yu, zucknick, pogr, npogr, redundancy_dice and the intersections). Without `similarity` or
+        `groups` each feature stands for itself alone. For a function, its description: `kind` ("subset", the default,
+        "weights" or "ranking": how the data are validated), `bounds` (a pair, to which intervals are clipped),
+        `higher_is_better` and `name`.
 
     Returns
     -------

@@ -50,6 +50,15 @@ class Links:
         shape = (self.n_features, self.n_features)
         return sparse.csr_array((self.similarity, self.other, self.starts), shape=shape)
 
+    def with_loops(self) -> Links:
+        """Return these links, and one of each linked feature with itself, which comes first at both of its ends."""
+        linked = np.flatnonzero(self.degrees)
+        one, other = np.concatenate([self.one, linked]), np.concatenate([self.other, linked])
+        similarity = np.concatenate([self.similarity, np.ones(linked.size)])
+        rank = np.concatenate([self.rank + linked.size, np.arange(linked.size)])
+        order = np.lexsort((other, one))
+        return Links(self.n_features, one[order], other[order], similarity[order], rank[order])
+
 
 def no_links(n_features: int) -> Links:
     """Return the links of features that stand for themselves alone."""

@@ -121,18 +121,44 @@ def smaller_similarity(matches: Matches, links: Links, n_pairs: int) -> FloatArr
     return np.minimum(first, second)
 
 
+def heaviest_matching(matches: Matches, links: Links, n_pairs: int) -> FloatArray:
+    """Weight of the heaviest bipartite matching of whole sets, less the number of shared features.
+
+    The links hold those of a feature with itself: a shared feature may be matched with another where this allows more.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    is_loop = links.one[matches.link] == links.other[matches.link]
+    n_shared = np.bincount(matches.pair[is_loop], minlength=n_pairs)
+    gained = np.zeros(n_pairs)
+    weight = links.similarity[matches.link]
+    (row, _), (column, _) = _sides(matches, links)
+    order = np.argsort(matches.pair, kind="stable")
+    ends = np.cumsum(np.bincount(matches.pair, minlength=n_pairs))
+    for pair in np.flatnonzero(np.diff(ends, prepend=0) > n_shared):
+        of_pair = order[ends[pair - 1] if pair else 0 : ends[pair]]
+        i, j = row[of_pair] - row[of_pair].min(), column[of_pair] - column[of_pair].min()
+        weights = np.zeros((i.max() + 1, j.max() + 1))
+        weights[i, j] = weight[of_pair]
+        gained[pair] = weights[linear_sum_assignment(weights, maximize=True)].sum() - n_shared[pair]
+    return gained
+
+
 # -- over all pairs of runs --------------------------------------------------------------------------------------------
 
 
-def adjustment_row_sums(supports: Supports, links: Links, adjustment: Adjustment, weight: FloatArray) -> FloatArray:
+def adjustment_row_sums(
+    supports: Supports, links: Links, adjustment: Adjustment, weight: FloatArray, *, shared: bool = False
+) -> FloatArray:
     """Sum over the other runs of the adjustment times a weight that depends on the sizes of the two runs.
 
-    `weight` has a row and a column for each distinct size, in increasing order.
+    `weight` has a row and a column for each distinct size, in increasing order. `shared` is whether the features that
+    two runs share are matched, too.
     """
     m = supports.n_runs
     _, group = np.unique(supports.sizes, return_inverse=True)
     sums = np.zeros(m)
-    for matches in _matches_of_runs(supports, links):
+    for matches in _matches_of_runs(supports, links, shared=shared):
         keys, pair = np.unique(matches.pair, return_inverse=True)
         one, other = keys // m, keys % m
         value = adjustment(Matches(pair, matches.link), links, keys.size) * weight[group[one], group[other]]
@@ -140,12 +166,13 @@ def adjustment_row_sums(supports: Supports, links: Links, adjustment: Adjustment
     return sums
 
 
-def _matches_of_runs(supports: Supports, links: Links) -> Iterator[Matches]:
+def _matches_of_runs(supports: Supports, links: Links, *, shared: bool) -> Iterator[Matches]:
     """Yield the matches of runs i < j as pair number i M + j, all those of a pair in the same block."""
     runs_of = supports.csr.T.tocsr()
     one, other = runs_of[links.one], runs_of[links.other]
-    both = one * other
-    one, other = _without(one, both), _without(other, both)
+    if not shared:
+        both = one * other
+        one, other = _without(one, both), _without(other, both)
     matches_so_far = np.cumsum(one.T @ np.diff(other.indptr))
     block = matches_so_far // _BLOCK_MATCHES
     starts = np.flatnonzero(np.r_[True, block[1:] != block[:-1]])

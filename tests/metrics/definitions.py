@@ -275,6 +275,57 @@ def zucknick(supports, similarity, threshold=0.9, random_state=None):
     return mean_over_pairs(value, sets_of(supports))
 
 
+def covered(a, b, similar):
+    """Number of features of a that are in b, or similar to one that is."""
+    return len({x for x in a if x in b or similar.edges({x}, b)})
+
+
+@cache
+def expected_covered(similar, a, b):
+    """Mean over all sets of two sizes, the first covered by the second."""
+    pairs = product(all_sets(similar.d, a), all_sets(similar.d, b))
+    return float(np.mean([covered(one, other, similar) for one, other in pairs]))
+
+
+def _covering(chance):
+    """(C − E) / (k − E) in both directions; where one of them is 0/0, sets of the same size agree and others do not."""
+
+    def measure(supports, similarity, threshold=0.9, random_state=None):
+        similar = Similar(similarity, threshold)
+
+        def one_way(a, b):
+            return covered(a, b, similar) - chance(similar, len(a), len(b)), len(a) - chance(similar, len(a), len(b))
+
+        def value(a, b):
+            ways = [one_way(a, b), one_way(b, a)]
+            if min(below for _, below in ways) < 1e-12:
+                return float(len(a) == len(b))
+            return sum(above / below for above, below in ways) / 2
+
+        return mean_over_pairs(value, sets_of(supports))
+
+    return measure
+
+
+def heaviest(a, b, similar):
+    """Weight of the best way to pair features of a with features of b, all ways tried."""
+    if not a:
+        return 0.0
+    x, *rest = sorted(a)
+    partners = [(1.0, x)] * (x in b) + [(s, y) for s, _, y in similar.edges({x}, b) if y != x]
+    ways = [weight + heaviest(rest, b - {y}, similar) for weight, y in partners]
+    return max([heaviest(rest, b, similar), *ways])
+
+
+def redundancy_dice(supports, similarity, threshold=0.9, random_state=None):
+    similar = Similar(similarity, threshold)
+
+    def value(a, b):
+        return 2 * heaviest(a, b, similar) / (len(a) + len(b)) if a or b else 1.0
+
+    return mean_over_pairs(value, sets_of(supports))
+
+
 # -- weights and rankings ----------------------------------------------------------------------------------------------
 
 
@@ -364,6 +415,9 @@ ADJUSTED = {
     "intersection_mean": _corrected(averaged),
     "yu": _corrected(yu_intersection, lambda a, b: (a + b) / 2),
     "zucknick": zucknick,
+    "pogr": _covering(lambda *_: 0.0),
+    "npogr": _covering(expected_covered),
+    "redundancy_dice": redundancy_dice,
 }
 RANKING = {"canberra": canberra}
 # Every measure there is, for the tests that go through all of them.

@@ -13,13 +13,14 @@ from scipy import sparse
 from skstab import metrics
 from skstab.metrics import _chance, _substitutes, get_measure, stability_interval, stability_score, stability_test
 from skstab.metrics._chance import yu_expected
+from skstab.metrics._redundancy import uncovered_share
 from skstab.metrics._similarity import find_links
 from skstab.metrics._tables import check_supports
 from tests.metrics import definitions, strategies
 
 ADJUSTED = list(definitions.ADJUSTED)
 SIMULATED = [name for name in ADJUSTED if name.startswith("intersection")]
-CORRECTED = [*SIMULATED, "yu"]
+CORRECTED = [*SIMULATED, "yu", "npogr"]
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:all runs agree:RuntimeWarning"),
@@ -164,6 +165,17 @@ def test_random_selections_of_any_sizes_score_zero(name):
     assert abs(np.mean(values)) < 4 * (np.std(values) / np.sqrt(60) + 2 / 4 / 100)
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("d", [3, 5])
+def test_a_random_set_leaves_uncovered_what_it_does_on_average_over_all_sets(d, seed):
+    similarity = similarity_of(seed, d, 0.5)
+    left_out = uncovered_share(find_links(similarity, 0.9), np.arange(d + 1))
+    similar = definitions.Similar(similarity, 0.9)
+    for a, b in product(range(d + 1), repeat=2):
+        expected = a * (1 - left_out[b])
+        assert definitions.expected_covered(similar, a, b) == pytest.approx(expected, abs=1e-12)
+
+
 # -- what it is for ----------------------------------------------------------------------------------------------------
 
 
@@ -186,11 +198,26 @@ def test_what_each_measure_forgives():
         "intersection_greedy",
         "intersection_count",
         "yu",
+        "pogr",
+        "npogr",
     ]
     assert 0.9 < values["intersection_mean"] < 1
+    assert values["redundancy_dice"] == pytest.approx((0.92 + 0.98 + 1) / 3)
     values = found(two_for_one)
-    # One substitute for two features: Yu counts both ends, the others one.
+    # One substitute for two features: Yu and nPOGR count both ends, the others one.
     assert values["yu"] > values["intersection_count"] == pytest.approx(values["intersection_mbm"], abs=0.02)
+    assert values["pogr"] == pytest.approx((2 / 3 + 3 / 3) / 2)
+    assert values["redundancy_dice"] == pytest.approx((0.92 + 1) / 3)
+
+
+def test_a_shared_feature_stands_for_others_in_pogr_and_is_matched_with_another_in_dice():
+    """Feature 0 is shared and similar to 1 and 2, which are not similar to each other."""
+    similarity = np.eye(6)
+    similarity[0, 1:3] = similarity[1:3, 0] = 0.95
+    z = metrics.supports_from_sets([[0, 1], [0, 2]], 6)
+    assert metrics.pogr_stability(z, similarity) == 1
+    assert metrics.redundancy_dice_stability(z, similarity) == pytest.approx(0.95)  # 0 with 2 and 1 with 0
+    assert metrics.yu_stability(z, similarity) < 0.5
 
 
 def test_greedy_may_miss_what_the_largest_matching_finds():
@@ -241,8 +268,18 @@ def _intersection_without_similar(a, b, d):
 
 UNADJUSTED = {
     "zucknick": metrics.jaccard_stability,
+    "pogr": metrics.pog_stability,
+    "npogr": metrics.npog_stability,
+    "redundancy_dice": metrics.dice_stability,
     "yu": definitions._subset(_yu_without_similar),
 } | dict.fromkeys(SIMULATED, definitions._subset(_intersection_without_similar))
+
+
+@pytest.mark.parametrize(("name", "plain"), [("pogr", "pog"), ("npogr", "npog"), ("redundancy_dice", "dice")])
+@settings(max_examples=30)
+@given(z=strategies.supports())
+def test_without_redundancy_it_is_the_measure_it_generalises_on_empty_and_full_sets_too(name, plain, z):
+    assert score(name, z, np.eye(z.shape[1])) == pytest.approx(stability_score(z, measure=plain), abs=1e-9)
 
 
 @pytest.mark.filterwarnings("default:no two features:RuntimeWarning")

@@ -147,7 +147,7 @@ UNBOUNDED = {
     "npog": lambda n: get_measure("npog")(opposed(n)),
     "krizek": lambda n: -get_measure("krizek")(distinct(n)),
     "effective": lambda n: get_measure("effective", groups=whole_group(n)[1])(whole_group(n)[0]),
-    **{name: of_all_but_one_similar(name) for name in [*INTERSECTIONS, "yu"]},
+    **{name: of_all_but_one_similar(name) for name in [*INTERSECTIONS, "yu", "npogr"]},
 }
 
 
@@ -277,7 +277,7 @@ def test_chance_corrected(name):
         assert np.ptp(expectations) > 0.05, "it depends on the size of the sets, of the problem, or on the runs"
 
 
-@pytest.mark.parametrize("name", ["lustgarten", "wald", "npog", "phi", "kappa", *INTERSECTIONS, "yu"])
+@pytest.mark.parametrize("name", ["lustgarten", "wald", "npog", "phi", "kappa", *INTERSECTIONS, "yu", "npogr"])
 @pytest.mark.parametrize("sizes", [(1, 3), (2, 4), (1, 2, 3)])
 def test_corrected_pairs_of_any_sizes(name, sizes):
     assert mean_over_random_sets(name, 5, sizes) == pytest.approx(0, abs=1e-12)
