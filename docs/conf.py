@@ -53,7 +53,7 @@ def measure_rows():
     """The rows of a table in Markdown, out of `measure_table`, which therefore can't go stale."""
     marks = {True: "✓", False: "✗"}
     for name, row in skstab.measure_table().iterrows():
-        flags = (row[flag] for flag in ("fully_defined", "monotone", "bounded", "maximum", "chance_corrected"))
+        flags = (row[flag] for flag in list(row.index)[list(row.index).index("fully_defined") :])
         link = f"{{func}}`{name} <skstab.metrics.{name}_stability>`"
         yield f"| {' | '.join([link, row['kind'], *(marks.get(flag, '–') for flag in flags)])} |"
 
@@ -63,8 +63,8 @@ myst_heading_anchors = 3
 myst_substitutions = {
     "measure_table": "\n".join(
         [
-            "| measure | data | any sizes | monotone | bounded | maximum | corrected for chance |",
-            "|---|---|---|---|---|---|---|",
+            "| measure | data | any sizes | monotone | bounded | maximum | corrected for chance | at any sizes |",
+            "|---|---|---|---|---|---|---|---|",
             *measure_rows(),
         ]
     )

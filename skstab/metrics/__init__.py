@@ -13,11 +13,13 @@ from skstab.metrics._correlated import effective_stability
 from skstab.metrics._importance_weighted import grouped_importance_stability, importance_weighted_stability
 from skstab.metrics._inference import compare_stability, stability_interval, stability_test
 from skstab.metrics._measure import Measure
+from skstab.metrics._population import population_stability
+from skstab.metrics._random_selection import random_selection_test
 from skstab.metrics._ranking import canberra_stability
 from skstab.metrics._redundancy_subset import npogr_stability, pogr_stability, redundancy_dice_stability
 from skstab.metrics._registry import get_measure, measure_table, stability_score
 from skstab.metrics._replication import full_size_interval, replication_stability
-from skstab.metrics._results import StabilityInterval, StabilityTest, stability_in_words
+from skstab.metrics._results import RandomSelectionTest, StabilityInterval, StabilityTest, stability_in_words
 from skstab.metrics._subset import (
     cwrel_stability,
     davis_stability,
@@ -38,14 +40,17 @@ from skstab.metrics._subset import (
     wald_stability,
 )
 from skstab.metrics._tables import supports_from_sets
+from skstab.metrics._trial_values import conformal_pvalues
 from skstab.metrics._weights import pearson_stability, spearman_stability
 
 __all__ = [
     "Measure",
+    "RandomSelectionTest",
     "StabilityInterval",
     "StabilityTest",
     "canberra_stability",
     "compare_stability",
+    "conformal_pvalues",
     "cwrel_stability",
     "davis_stability",
     "dice_stability",
@@ -77,6 +82,8 @@ __all__ = [
     "phi_stability",
     "pog_stability",
     "pogr_stability",
+    "population_stability",
+    "random_selection_test",
     "redundancy_dice_stability",
     "replication_stability",
     "spearman_stability",

@@ -110,7 +110,12 @@ def described_measure(
 def forgiving(*, bounded: bool, chance_corrected: bool) -> Properties:
     """Properties of a measure that forgives substitutes: other sets reach the maximum, sharing less can count more."""
     return Properties(
-        fully_defined=True, monotone=False, bounded=bounded, maximum=False, chance_corrected=chance_corrected
+        fully_defined=True,
+        monotone=False,
+        bounded=bounded,
+        maximum=False,
+        chance_corrected=chance_corrected,
+        corrected_any_sizes=True if chance_corrected else None,
     )
 
 

@@ -36,7 +36,9 @@ KAPPA = line_measure(
     ratio(lambda a, b, d: (a * (d - b) + b * (d - a)) / (2 * d), corrected=True),
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
-    properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True, corrected_any_sizes=True
+    ),
     asymptotic="constant size",
 )
 NOVOVICOVA = frequency_measure(

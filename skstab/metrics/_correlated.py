@@ -138,7 +138,14 @@ def effective_measure(*, similarity: Any = None, groups: ArrayLike | None = None
         trivial=lambda table: table.is_trivial,
         described_by=("similarity", "groups"),
         bounds=(-np.inf, np.inf),
-        properties=Properties(fully_defined=True, monotone=False, bounded=False, maximum=False, chance_corrected=True),
+        properties=Properties(
+            fully_defined=True,
+            monotone=False,
+            bounded=False,
+            maximum=False,
+            chance_corrected=True,
+            corrected_any_sizes=False,
+        ),
     )
 
 

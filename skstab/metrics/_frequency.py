@@ -230,7 +230,14 @@ NOGUEIRA = _from_totals(
     within_pairs=nogueira_within_pairs,
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
-    properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True,
+        monotone=True,
+        bounded=True,
+        maximum=True,
+        chance_corrected=True,
+        corrected_any_sizes=False,
+    ),
     asymptotic="always",
 )
 GOH = _from_totals(

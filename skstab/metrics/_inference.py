@@ -127,11 +127,22 @@ def conformal_ends(values: FloatArray, alpha: float) -> tuple[float, float] | No
 
 
 def _conformal(measure: Measure, table: Table, level: float, rng: Any, n_resamples: int) -> tuple[float, float, float]:
-    _require_runs(table, 3, "conformal")
-    size = (table.n_runs + 1) // 2  # where C(M, κ) is largest, the larger of two
-    values = _values_of(measure, table, _subsets(table.n_runs, size, n_resamples, rng))
-    low, high = conformal_ends(values, 1 - level) or measure.range(size)
+    values = calibration_values(measure, table, rng, n_resamples)
+    low, high = conformal_ends(values, 1 - level) or measure.range(_subset_size(table.n_runs))
     return low, high, np.nan
+
+
+def calibration_values(measure: Measure, table: Table, rng: Any, n_resamples: int) -> FloatArray:
+    """Stabilities of the subsets of the runs that a conformal interval is calibrated with."""
+    _require_comparable(measure, "conformal")
+    _require_runs(table, 3, "conformal")
+    subsets = _subsets(table.n_runs, _subset_size(table.n_runs), n_resamples, rng)
+    return _values_of(measure, table, subsets)
+
+
+def _subset_size(n_runs: int) -> int:
+    """κ, where C(M, κ) is largest, the larger of two."""
+    return (n_runs + 1) // 2
 
 
 def _subsets(n_runs: int, size: int, most: int, rng: Any) -> IntArray:
@@ -256,7 +267,7 @@ def stability_interval(
         estimate, low, high = found.estimate, found.estimate - half, found.estimate + half
     elif method in RESAMPLED:
         _require_comparable(chosen, method)
-        rng, n_resamples = _check_seed(random_state), _check_resamples(n_resamples)
+        rng, n_resamples = check_seed(random_state), check_resamples(n_resamples)
         low, high, error = RESAMPLED[method](chosen, table, level, rng, n_resamples)
         estimate = chosen.value(table)
     else:
@@ -426,11 +437,11 @@ def _influences(method: str) -> Callable[[Measure, Table], _Influence]:
     return INFLUENCES[method]
 
 
-def _check_resamples(n_resamples: int) -> int:
+def check_resamples(n_resamples: int) -> int:
     return check_int(n_resamples, "n_resamples", least=10)
 
 
-def _check_seed(random_state: Any) -> Any:
+def check_seed(random_state: Any) -> Any:
     from sklearn.utils import check_random_state
 
     return check_random_state(random_state)

@@ -21,13 +21,17 @@ ARGUMENT = {"subset": "supports", "weights": "weights", "ranking": "rankings"}
 
 @dataclass(frozen=True)
 class Properties:
-    """The five properties of nogueira2018, table 1 (None: the property is not about this kind of data)."""
+    """The five properties of nogueira2018, table 1 (None: the property is not about this kind of data).
+
+    The last one is not in the paper: whether the correction for chance is exact for runs of different sizes, too.
+    """
 
     fully_defined: bool
     monotone: bool | None
     bounded: bool
     maximum: bool
     chance_corrected: bool
+    corrected_any_sizes: bool | None = None
 
 
 class PairValues(NamedTuple):

@@ -198,21 +198,27 @@ LUSTGARTEN = line_measure(
     "lustgarten",
     ratio(lambda a, b, d: np.minimum(a, b) - np.maximum(0, a + b - d), corrected=True),
     bounds=(-1.0, 1.0),
-    properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=False, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True, monotone=True, bounded=True, maximum=False, chance_corrected=True, corrected_any_sizes=True
+    ),
 )
 WALD = line_measure(
     "wald",
     # min − k_i k_j / d, and the product of two numbers is that of the smaller and the larger.
     ratio(lambda a, b, d: np.minimum(a, b) * (d - np.maximum(a, b)) / d, corrected=True),
     bounds=(-np.inf, 1.0),
-    properties=Properties(fully_defined=True, monotone=True, bounded=False, maximum=False, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True, monotone=True, bounded=False, maximum=False, chance_corrected=True, corrected_any_sizes=True
+    ),
     asymptotic="constant size",
 )
 NPOG = line_measure(
     "npog",
     ratio(lambda a, b, d: a * (d - b) / d, lambda a, b, d: b * (d - a) / d, corrected=True),
     bounds=(-np.inf, 1.0),
-    properties=Properties(fully_defined=True, monotone=True, bounded=False, maximum=True, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True, monotone=True, bounded=False, maximum=True, chance_corrected=True, corrected_any_sizes=True
+    ),
     asymptotic="constant size",
 )
 PHI = line_measure(
@@ -220,6 +226,8 @@ PHI = line_measure(
     ratio(lambda a, b, d: np.sqrt(_spread(a, d) * _spread(b, d)), corrected=True),
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
-    properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True, corrected_any_sizes=True
+    ),
     asymptotic="constant size",
 )

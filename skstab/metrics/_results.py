@@ -7,6 +7,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from skstab._typing import FloatArray
+
 About: TypeAlias = Literal["resampling error", "other data"]
 
 
@@ -82,6 +84,42 @@ class StabilityTest:
     difference: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class RandomSelectionTest:
+    """A stability against that of random selections of the same sizes.
+
+    Parameters
+    ----------
+    stability : float
+        The stability of the runs.
+    expected : float
+        Mean stability of the random selections.
+    pvalue : float
+        Probability of a stability at least as large if each run selected its features at random.
+    null_distribution : ndarray of shape (n_resamples,)
+        The stabilities of the random selections.
+
+    Examples
+    --------
+    >>> from skstab.metrics import RandomSelectionTest, random_selection_test
+    >>> runs = [[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]]
+    >>> test = random_selection_test(runs, random_state=0)
+    >>> isinstance(test, RandomSelectionTest)
+    True
+    >>> print(test)
+    0.33, random selections of the same sizes 0.00 (p = 0.36)
+    """
+
+    stability: float
+    expected: float
+    pvalue: float
+    null_distribution: FloatArray = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        expected = round(self.expected, 2) + 0.0  # no negative zero
+        return f"{self.stability:.2f}, random selections of the same sizes {expected:.2f} (p = {self.pvalue:.2g})"
 
 
 def stability_in_words(value: float) -> str:

@@ -134,6 +134,7 @@ GOOD = {
     **dict.fromkeys(("n_neighbors", "n_repeats", "n_others", "group_size", "n_groups"), one_of(1, 2, 3)),
     "data": one_of(supports(np.random.default_rng(1)), fitted(), fitted().runs_),
     "n_permutations": one_of(19),
+    "probabilities": lambda rng: rng.random(D),
     "rankings": rankings,
     "similarity": similarity,
     "measure": one_of(*MEASURES),
@@ -201,6 +202,8 @@ GOOD = {
 }
 # The same name means something else there.
 GOOD_OF = {
+    ("conformal_pvalues", "values"): lambda rng: rng.random(3),
+    ("random_selection_test", "n_resamples"): one_of(10, 19),
     ("replication_stability", "data"): lambda rng: rng.random((4, D)) < 0.5,
     ("full_size_interval", "halves"): lambda rng: rng.random((4, D)) < 0.5,
     ("effective_stability", "groups"): one_of(np.array([0, 0, 1, 1, 2])),

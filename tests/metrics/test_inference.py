@@ -12,13 +12,16 @@ from scipy import sparse, stats
 from skstab import metrics
 from skstab.metrics import (
     compare_stability,
+    conformal_pvalues,
     get_measure,
     measure_table,
+    population_stability,
     stability_interval,
     stability_score,
     stability_test,
 )
 from skstab.metrics._inference import conformal_ends
+from skstab.metrics._trial_values import trial_pvalues
 from tests.metrics import definitions, strategies
 
 EVERY = list(measure_table().index)
@@ -43,10 +46,6 @@ def data_for(name, m=8, seed=0):
 def measure_for(name):
     """With parameters that join features, where the measure forgives substitutes."""
     return get_measure(name, **definitions.parameters_for(name, 30))
-
-
-def population_stability(p):
-    return 1 - np.mean(p * (1 - p)) / (p.mean() * (1 - p.mean()))
 
 
 # -- jackknife ---------------------------------------------------------------------------------------------------------
@@ -171,6 +170,42 @@ def test_conformal_ends_are_those_of_the_grid(values, alpha):
     kept = kept_on_a_grid(values, alpha, grid)
     assert kept[0] == pytest.approx(low, abs=1.01 * step)
     assert kept[1] == pytest.approx(high, abs=1.01 * step)
+
+
+@given(values=values, trials=hnp.arrays(float, 5, elements=st.floats(-1, 1.5)))
+def test_pvalues_of_trial_values_are_counted(values, trials):
+    for trial, pvalue in zip(trials, trial_pvalues(values, trials), strict=True):
+        bag = np.append(values, trial)
+        oddness = np.abs(bag - bag.mean())
+        assert pvalue == np.mean(oddness >= oddness[-1] - 1e-12)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.5])
+def test_the_conformal_interval_holds_the_values_whose_pvalue_exceeds_alpha(level):
+    z = draw(8, 1)
+    interval = stability_interval(z, method="conformal", confidence_level=level)
+    step = 1e-6
+    ends = [interval.low - step, interval.low + step, interval.high - step, interval.high + step]
+    pvalues = conformal_pvalues(z, ends)
+    assert list(pvalues > 1 - level) == [False, True, True, False]
+
+
+def test_pvalues_of_random_halves_are_reproducible():
+    z = draw(20, 1)
+    one, same, other = (conformal_pvalues(z, [0.3, 0.5], n_resamples=50, random_state=seed) for seed in (0, 0, 1))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("trials", [0.5, [[0.5]], [np.nan], ["high"], None])
+def test_bad_trial_values(trials):
+    with pytest.raises(ValueError, match="values must be finite numbers in one dimension"):
+        conformal_pvalues(draw(6, 1), trials)
+
+
+def test_trial_values_of_a_measure_that_varies_with_the_number_of_runs():
+    with pytest.raises(ValueError, match="use method='jackknife'"):
+        conformal_pvalues(draw(6, 1), [0.5], measure="cwrel")
 
 
 def test_conformal_counts_as_if_alpha_were_exact():

@@ -23,7 +23,7 @@ def data_for(name):
 
 def test_each_measure_has_its_function_and_its_plain_definition():
     functions = {name.removesuffix("_stability") for name in metrics.__all__ if name.endswith("_stability")}
-    assert functions - {"compare", "replication"} == set(EVERY) == set(REGISTRY) == set(definitions.EVERY)
+    assert functions - {"compare", "population", "replication"} == set(EVERY) == set(REGISTRY) == set(definitions.EVERY)
 
 
 @pytest.mark.parametrize("name", EVERY)
