@@ -2,7 +2,12 @@
 
 from skstab.feature_selection._bounds import StabilityBounds, stability_selection_bounds
 from skstab.feature_selection._calibration import StabilityCalibration
-from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection._filters import (
+    discretised_chi2,
+    information_gain,
+    symmetrical_uncertainty,
+    welch_variance,
+)
 from skstab.feature_selection._hybrid_rfe import HybridRFE
 from skstab.feature_selection._relieff import relieff
 from skstab.feature_selection._stability_selection import StabilitySelection
@@ -12,6 +17,7 @@ __all__ = [
     "StabilityBounds",
     "StabilityCalibration",
     "StabilitySelection",
+    "discretised_chi2",
     "information_gain",
     "relieff",
     "stability_selection_bounds",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 from sklearn.feature_selection import SelectKBest
 
-from skstab.feature_selection import information_gain, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection import discretised_chi2, information_gain, symmetrical_uncertainty, welch_variance
 from skstab.feature_selection._discretise import interval_labels, value_labels
 from skstab.feature_selection._filters import class_moments, welch_f
 from tests.discovery import filters
@@ -419,18 +419,41 @@ def test_bad_discrete_features_are_refused(given_as):
         symmetrical_uncertainty(X, y, discrete_features=given_as)
 
 
-@pytest.mark.parametrize("score", [information_gain, symmetrical_uncertainty])
+@pytest.mark.parametrize("score", [information_gain, symmetrical_uncertainty, discretised_chi2])
 def test_numeric_targets_are_refused_with_a_hint(score):
     with pytest.raises(ValueError, match="y must hold classes, got numbers: use relieff or welch_variance"):
         score(np.eye(4), [0.1, 0.2, 0.3, 0.4])
 
 
-@pytest.mark.parametrize("score", [information_gain, welch_variance])
+@pytest.mark.parametrize("score", [information_gain, discretised_chi2, welch_variance])
 def test_batches_do_not_change_the_scores(score, monkeypatch):
     X, y = random_data(60, n_classes=3)
     whole = score(X, y)
     monkeypatch.setattr("skstab.feature_selection._filters._BATCH", 7)
     np.testing.assert_allclose(score(X, y), whole, rtol=1e-12)
+
+
+# -- chi-squared -------------------------------------------------------------------------------------------------------
+
+
+def plain_chi2(labels, y):
+    """What scipy computes from the table of labels by classes; independent where one of them does not vary."""
+    table = pd.crosstab(np.asarray(labels), np.asarray(y)).to_numpy()
+    return stats.chi2_contingency(table, correction=False).statistic if min(table.shape) > 1 else 0.0
+
+
+@given(labelled_tables().filter(lambda table: len(set(table[1])) > 1))
+def test_chi2_is_that_of_the_table_of_intervals_by_classes(table):
+    X, y, _ = table
+    cut = [plain_labels(list(x), list(y)) for x in X.T]
+    np.testing.assert_allclose(discretised_chi2(X, y), [plain_chi2(labels, y) for labels in cut], atol=1e-9)
+    discrete = [plain_chi2(x, y) for x in X.T]
+    np.testing.assert_allclose(discretised_chi2(X, y, discrete_features=True), discrete, atol=1e-9)
+
+
+def test_a_feature_that_determines_the_class_has_the_largest_chi2():
+    y = np.repeat([0, 1, 2], 10)
+    np.testing.assert_allclose(discretised_chi2(np.column_stack([y, np.arange(30)]), y), 60)  # n times (3 − 1)
 
 
 # -- weights of rows ---------------------------------------------------------------------------------------------------
