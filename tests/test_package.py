@@ -17,7 +17,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import skstab
-from skstab.inspection import StabilityReport, co_selection, feature_report, instability_shares
+from skstab.inspection import (
+    StabilityReport,
+    co_selection,
+    feature_report,
+    importance_contributions,
+    instability_shares,
+)
 from skstab.metrics import get_measure, stability_test
 from skstab.model_selection import BootstrapSplit, SelectorComparison, compare_selectors
 from skstab.runs import Runs, selection_of
@@ -65,6 +71,7 @@ LAYERS = [
     "_checks",
     "_warnings",
     "_matrices",
+    "_minima",
     "_compat",
     "_random",
     "_routing",
@@ -231,6 +238,7 @@ def results():
         co_selection(runs),
         feature_report(runs),
         instability_shares(runs),
+        importance_contributions(runs),
         StabilityReport("Iris", comparison, comparison.frame(), "accuracy", code=""),
     ]
 

@@ -6,6 +6,7 @@ from skstab.inspection._clusters import feature_clusters
 from skstab.inspection._co_selection import CoSelection, co_selection
 from skstab.inspection._co_selection_display import CoSelectionDisplay
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
+from skstab.inspection._contributions import ImportanceContributions, importance_contributions
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
@@ -27,6 +28,7 @@ __all__ = [
     "CoSelectionDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
+    "ImportanceContributions",
     "InstabilityShares",
     "ParetoFrontDisplay",
     "ReplicationDisplay",
@@ -40,6 +42,7 @@ __all__ = [
     "feature_clusters",
     "feature_report",
     "flip_importance",
+    "importance_contributions",
     "instability_shares",
     "linear_importance",
     "margin_importance",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from skstab._minima import minima_with_others, minima_within_groups, scaled_to_one
 from skstab._typing import FloatArray, IntArray, RunsLike
 from skstab.metrics._measure import Measure, PairValues, Properties, correlation_bounds, pseudo_values
 from skstab.metrics._similarity import group_indicator
@@ -31,15 +32,15 @@ def shared_importance(weights: Weights, block: IntArray | None = None) -> Shared
     """Sum each run's shared importance, observed and expected by chance, over all other runs (of its block)."""
     csr, n_runs = weights.csr, weights.n_runs
     run = np.repeat(np.arange(n_runs), np.diff(csr.indptr))
-    value = _scaled_to_one(np.abs(csr.data), run, n_runs)
+    value = scaled_to_one(np.abs(csr.data), run, n_runs)
     order = np.argsort(-value, kind="stable")
     run, feature, value = run[order], csr.indices[order], value[order]
 
     # One block needs no grouping, which would cost a fifth of the whole.
-    with_all = minima_with_others(value) if block is None else _within_groups(value, block[run])
-    with_own_run = _within_groups(value, run)
+    with_all = minima_with_others(value) if block is None else minima_within_groups(value, block[run])
+    with_own_run = minima_within_groups(value, run)
     block_and_feature = feature if block is None else block[run] * weights.n_features + feature
-    observed = np.bincount(run, _within_groups(value, block_and_feature), n_runs)
+    observed = np.bincount(run, minima_within_groups(value, block_and_feature), n_runs)
     expected = np.bincount(run, with_all - with_own_run, n_runs) / weights.n_features
 
     empty = np.diff(csr.indptr) == 0
@@ -47,41 +48,6 @@ def shared_importance(weights: Weights, block: IntArray | None = None) -> Shared
     empties = empty.sum() if block is None else np.bincount(block, empty)[block]
     twins = np.where(empty, empties - 1.0, 0.0)
     return SharedImportance(np.asarray(observed + twins), np.asarray(expected + twins))
-
-
-def _scaled_to_one(value: FloatArray, run: IntArray, n_runs: int) -> FloatArray:
-    peak = np.zeros(n_runs)
-    np.maximum.at(peak, run, value)
-    value = value / peak[run]  # sums of the largest floats would overflow
-    return np.asarray(value / np.bincount(run, value, n_runs)[run])
-
-
-def minima_with_others(value: FloatArray, start: IntArray | None = None) -> FloatArray:
-    """Σ min(v, v') over the other values v' of the same segment, for values in decreasing order within each segment.
-
-    `start` gives for each value the position where its segment starts (default: one segment).
-    """
-    position = np.arange(value.size)
-    if start is None:
-        start = np.zeros(value.size, dtype=np.int64)
-    total = np.cumsum(value)
-    last = np.r_[start[1:] != start[:-1], True] if value.size else np.empty(0, dtype=bool)
-    ends = np.flatnonzero(last)
-    end = np.repeat(ends, np.diff(np.r_[-1, ends]))
-    # Larger values come before: the minimum is v itself; smaller values come after: their sum.
-    return value * (position - start) + (total[end] - total)
-
-
-def _within_groups(value: FloatArray, group: IntArray) -> FloatArray:
-    """`minima_with_others` inside each group, for values in decreasing order."""
-    # NumPy sorts 16-bit numbers by radix, in linear time.
-    order = np.argsort(group.astype(np.min_scalar_type(group.max(initial=0))), kind="stable")
-    ranked = group[order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if value.size else ranked
-    start = np.repeat(starts, np.diff(np.r_[starts, value.size]))
-    result = np.empty(value.size)
-    result[order] = minima_with_others(value[order], start)
-    return result
 
 
 def importance_weighted(weights: Weights) -> float:
