@@ -1,80 +1,103 @@
-"""Accuracy against stability with hybrid-RFE: figures 9 to 11, 21, 23 and 24 of hamer2021, sections 6 and 7.1."""
+"""Accuracy against stability with hybrid-RFE: table 3, figures 9 to 11 and 21 to 25 of hamer2021."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from _hamer_standard import MEASURES, read
+from _hamer_runs import MEASURES, accuracy_gap, kept, read, run, verdict
 from _tables import Row, claim, compare, figure, number
-from sklearn.model_selection import GridSearchCV, ParameterSampler
+from sklearn.model_selection import ParameterSampler
 
 from skstab.feature_selection import HybridRFE
 from skstab.inspection import FeatureStabilityMapDisplay
-from skstab.model_selection import (
-    BootstrapSplit,
-    ParetoRefit,
-    StabilityCV,
-    WholeSampleSplit,
-    pareto_front,
-    stability_scoring,
-)
+from skstab.metrics import compare_stability
+from skstab.model_selection import BootstrapSplit, ParetoRefit, StabilityCV, StabilitySearchCV, pareto_front
 
 N_SELECT = 20
 # Features left by the paper's filter of variance, its table 3.
-N_FEATURES = {"singh": 1250, "alon": 2000, "gravier": 2905, "borovecki": 1000, "chiaretti": 5000}
-FIGURES = {"singh": 11, "borovecki": 21, "alon": 23, "gravier": 24}
+N_FEATURES = {"singh": 1250, "alon": 2000, "gravier": 2905, "borovecki": 1000, "chiaretti": 5000, "arcene": 5000}
+FIGURES = {"singh": 11, "borovecki": 21, "chiaretti": 22, "alon": 23, "gravier": 24, "arcene": 25}
+# Candidates of RFE, and as many of hybrid-RFE; 16 on the larger sets.
+N_CANDIDATES = {"singh": 49, "borovecki": 49, "alon": 49}
 CHOSEN_ON_SINGH = {"φ": 0.889, "φ_pears": 0.930, "φ_iw": 0.934}
-RFE = {"estimator__C": np.logspace(-5, 1, 4), "estimator__C_final": np.logspace(-5, 1, 4)}
 HYBRID = {
-    "estimator__n_stable_features": [2, 5, 8, 11, 14, 17],
-    "estimator__criterion": ["welch_variance", "variance"],
-    "estimator__shrinkage": [1.0, 0.3, 0.1],
-    "estimator__C": np.logspace(-5, 1, 7),
-    "estimator__C_final": np.logspace(-5, 1, 7),
-    "estimator__alpha": [0.0, 0.1, 1.0, 10.0],
+    "n_stable_features": [2, 5, 8, 11, 14, 17],
+    "criterion": ["welch_variance", "variance"],
+    "shrinkage": [1.0, 0.3, 0.1],
+    "C": np.logspace(-5, 1, 7),
+    "C_final": np.logspace(-5, 1, 7),
+    "alpha": [0.0, 0.1, 1.0, 10.0],
 }
 COLOURS = {"φ": "tab:red", "φ_pears": "tab:green", "φ_iw": "tab:blue"}
+rfe = partial(HybridRFE, N_SELECT, standardize=True)
 
 
-def runs_of(n_runs: int) -> StabilityCV:
-    cv = BootstrapSplit(n_runs, random_state=0)
-    return StabilityCV(HybridRFE(N_SELECT, standardize=True), cv=cv, scoring="accuracy")
-
-
-def search(X: Any, y: Any, n_runs: int, n_hybrids: int) -> pd.DataFrame:
-    """RFE over its penalties and hybrid-RFE over a sample of its parameters, on the same bootstrap samples."""
-    sample = ParameterSampler(HYBRID, n_hybrids, random_state=0)
-    grid = [RFE, *({name: [value] for name, value in candidate.items()} for candidate in sample)]
-    scoring = stability_scoring(list(MEASURES.values()))
-    found = GridSearchCV(runs_of(n_runs), grid, cv=WholeSampleSplit(), scoring=scoring, refit=False, n_jobs=2).fit(X, y)
-    columns = {symbol: found.cv_results_[f"mean_test_{measure}"] for symbol, measure in MEASURES.items()}
-    stable = [params.get("estimator__n_stable_features", 0) for params in found.cv_results_["params"]]
-    params = found.cv_results_["params"]
-    return pd.DataFrame({"A": found.cv_results_["mean_test_accuracy"], **columns, "N": stable, "params": params})
+def search(opts: Namespace, name: str, X: Any, y: Any, n_runs: int, n_candidates: int) -> pd.DataFrame:
+    """RFE over its penalties and as many hybrid-RFE with random parameters, on the same bootstrap samples."""
+    side = round(n_candidates**0.5)
+    alone = {param: np.logspace(-5, 1, side) for param in ("C", "C_final")}
+    sample = ParameterSampler(HYBRID, side**2, random_state=0)
+    found = StabilitySearchCV(
+        rfe(),
+        [alone, *({param: [value] for param, value in candidate.items()} for candidate in sample)],
+        cv=BootstrapSplit(n_runs, random_state=0),
+        scoring="accuracy",
+        measures=list(MEASURES.values()),
+        checkpoint=kept(opts, f"front_{name}"),
+    ).fit(X, y)
+    results = found.cv_results_
+    columns = {symbol: results[f"mean_test_{measure}"] for symbol, measure in MEASURES.items()}
+    stable = [params.get("n_stable_features", 0) for params in results["params"]]
+    runs = pd.Series(found.runs_, dtype=object)
+    return pd.DataFrame({"A": results["mean_test_accuracy"], **columns, "N": stable, "runs": runs})
 
 
 def front(results: pd.DataFrame, symbol: str) -> pd.DataFrame:
-    return results.iloc[pareto_front(results, "A", symbol)].sort_values("A")
+    return results.iloc[pareto_front(results.drop(columns="runs"), "A", symbol)].sort_values("A")
 
 
 def chosen(results: pd.DataFrame, symbol: str, gamma: float = 0.5) -> pd.Series:
-    return results.iloc[ParetoRefit("A", symbol, strategy="weighted", gamma=gamma)(results)]
+    return results.iloc[ParetoRefit("A", symbol, strategy="weighted", gamma=gamma)(results.drop(columns="runs"))]
 
 
 def figures_of_fronts(opts: Namespace) -> None:
-    """Figures 9, 11, 21, 23, 24."""
-    n_runs, n_hybrids = (5, 10) if opts.quick else (20, 50)
+    """Figures 9, 11 and 21 to 25."""
+    n_runs = 5 if opts.quick else 100
     for name in ("alon",) if opts.quick else FIGURES:
         if (data := read(opts, name, N_FEATURES[name])) is None:
             continue
-        results = search(*data, n_runs, n_hybrids)
+        results = search(opts, name, *data, n_runs, 9 if opts.quick else N_CANDIDATES.get(name, 16))
         figure_9(opts, name, results)
         figure_11(opts, name, results)
-        if name == "singh":
-            maps_of_figure_11(opts, results, *data, n_runs)
+
+
+# -- table 3 -----------------------------------------------------------------------------------------------------------
+
+
+def table_3(opts: Namespace) -> None:
+    """How many features of largest variance give logistic RFE its best accuracy."""
+    names = ("singh",) if opts.quick else ("borovecki", "singh", "chiaretti", "arcene")
+    sets = {name: read(opts, name, 10**6) for name in names}
+    if rows := [_row_of_filter(opts, name, *data) for name, data in sets.items() if data is not None]:
+        compare("Table 3: the number of features with which logistic RFE is most accurate", rows)
+
+
+def _row_of_filter(opts: Namespace, name: str, X: Any, y: Any) -> Row:
+    n_runs, wanted = (5, [100, 1250]) if opts.quick else (30, [500, 1000, 1250, 2500, 5000, X.shape[1]])
+    order = np.argsort(-X.var(axis=0), kind="stable")
+    runs = {
+        size: run(rfe(), X[:, order[:size]], y, n_runs, checkpoint=kept(opts, f"filter_{name}")).runs_
+        for size in wanted
+    }
+    accuracies = {size: found.scores["accuracy"].mean() for size, found in runs.items()}
+    best = max(accuracies, key=accuracies.get)
+    gap, is_clear = accuracy_gap(runs[best], runs[N_FEATURES[name]])
+    text = ", ".join(f"{size}: {accuracy:.3f}" for size, accuracy in accuracies.items())
+    return Row(name, str(N_FEATURES[name]), text, "holds" if gap == 0 else "**does not hold**" if is_clear else "tie")
 
 
 # -- figure 9 ----------------------------------------------------------------------------------------------------------
@@ -91,20 +114,28 @@ def figure_9(opts: Namespace, name: str, results: pd.DataFrame) -> None:
             axes.plot(points["A"], points["φ"], "o-", drawstyle="steps-pre", color=colour, label=label)
         axes.set(xlabel="accuracy", ylabel="φ", title=name)
         axes.legend()
-    share = dominated(*fronts.values())
     tops = " and ".join(f"{label} {points['φ'].max():.2f}" for label, points in fronts.items())
     raised = fronts["hybrid-RFE"]["φ"].max() - fronts["RFE"]["φ"].max()
-    rows = [
-        claim("RFE's front dominated by hybrid-RFE", "all of it", f"{share:.0%}", holds=share == 1),
-        claim("largest φ", "raised considerably", tops, holds=raised > 0.1),
-    ]
-    compare(f"Figure 9: RFE and hybrid-RFE on {name} ({len(results)} candidates)", rows)
+    rows = [_row_of_domination(*fronts.values()), claim("largest φ", "raised considerably", tops, holds=raised > 0.1)]
+    text = f"{len(results) // 2} candidates each, {len(results['runs'].iloc[0])} samples"
+    compare(f"Figure 9: RFE and hybrid-RFE on {name} ({text})", rows)
 
 
-def dominated(points: pd.DataFrame, by: pd.DataFrame) -> float:
-    """Share of the points than which one of the others is at least as good in both, and better in one."""
-    difference = by[["A", "φ"]].to_numpy()[None] - points[["A", "φ"]].to_numpy()[:, None]
-    return float(((difference >= 0).all(axis=2) & (difference > 0).any(axis=2)).any(axis=1).mean())
+def _row_of_domination(points: pd.DataFrame, by: pd.DataFrame) -> Row:
+    """A point of RFE's front is a tie where it is more accurate than a more stable hybrid-RFE, but not clearly so."""
+    kinds = [_kind_of(point, by) for _, point in points.iterrows()]
+    counts = {kind: kinds.count(kind) for kind in ("dominated", "tie", "better")}
+    text = f"of {len(kinds)} points {counts['dominated']} dominated, {counts['tie']} tied, {counts['better']} better"
+    distance = "**does not hold**" if counts["better"] else "tie" if counts["tie"] else "holds"
+    return Row("RFE's front dominated by hybrid-RFE", "all of it", text, distance)
+
+
+def _kind_of(point: pd.Series, by: pd.DataFrame) -> str:
+    more_stable = by[by["φ"] >= point["φ"]]
+    if (more_stable["A"] >= point["A"]).any():
+        return "dominated"
+    clear = [accuracy_gap(point["runs"], other)[1] for other in more_stable["runs"]]
+    return "better" if all(clear) else "tie"
 
 
 # -- figure 11 and appendix D ------------------------------------------------------------------------------------------
@@ -112,50 +143,60 @@ def dominated(points: pd.DataFrame, by: pd.DataFrame) -> float:
 
 def figure_11(opts: Namespace, name: str, results: pd.DataFrame) -> None:
     picks = {symbol: chosen(results, symbol) for symbol in MEASURES}
-    rows = [_row_of_pick(symbol, picks, alike=name == "borovecki") for symbol in picks]
+    rows = [_row_of_pick(symbol, picks, alike=name == "borovecki") for symbol in ("φ", "φ_pears")]
     if name == "singh":
         rows += [
             number(f"A, optimising {symbol}", CHOSEN_ON_SINGH[symbol], pick["A"], digits=3)
             for symbol, pick in picks.items()
         ]
-    rows += _claims(results, picks)
-    compare(f"Figure {FIGURES[name]}: what is chosen on {name}, γ = 0.5", rows)
+    compare(f"Figure {FIGURES[name]}: what is chosen on {name}, γ = 0.5", [*rows, *_claims(results, picks)])
     with figure(opts, f"hamer2021_figure_{FIGURES[name]}", 1, 3, sharex=True, sharey=True) as axes:
         for panel, optimised in zip(axes, MEASURES, strict=True):
             draw_fronts(panel, results, optimised)
         axes[0].legend()
+    with figure(opts, f"hamer2021_figure_{FIGURES[name]}_maps", 1, 3) as axes:
+        for panel, pick in zip(axes, picks.values(), strict=True):
+            first = pick["runs"].take(np.arange(len(pick["runs"])) < 30)
+            FeatureStabilityMapDisplay.from_estimator(first).plot(panel, measures=True)
 
 
 def _row_of_pick(symbol: str, picks: dict[str, pd.Series], *, alike: bool) -> Row:
     """What a measure chooses; `alike` where the paper finds little difference between φ_pears and φ_iw."""
     pick, best = picks[symbol], picks["φ_iw"]
-    text = "A {A:.3f}, φ {φ:.2f}, φ_pears {φ_pears:.2f}, φ_iw {φ_iw:.2f}, N = {N}".format(**pick)
-    if symbol == "φ_iw":
-        published, holds = "no less accurate than the others", best["A"] >= max(other["A"] for other in picks.values())
-    elif symbol == "φ_pears" and alike:
+    if symbol == "φ_pears" and alike:
         published, holds = "about as with φ_iw", abs(pick["φ_iw"] - best["φ_iw"]) < 0.05
     else:
         published, holds = f"{symbol} ≫ φ_iw", pick[symbol] - pick["φ_iw"] > 0.1
-    return claim(f"optimising {symbol}", published, text, holds=bool(holds))
+    return claim(f"optimising {symbol}", published, _text_of(pick), holds=bool(holds))
+
+
+def _text_of(pick: pd.Series) -> str:
+    return "A {A:.3f}, φ {φ:.2f}, φ_pears {φ_pears:.2f}, φ_iw {φ_iw:.2f}, N = {N}".format(**pick)
 
 
 def _claims(results: pd.DataFrame, picks: dict[str, pd.Series]) -> list[Row]:
     tops = {symbol: results[symbol].max() for symbol in MEASURES}
     text = ", ".join(f"{symbol} {value:.2f}" for symbol, value in tops.items())
-    accuracies = ", ".join(f"{symbol} {pick['A']:.3f}" for symbol, pick in picks.items())
-    gain = picks["φ_iw"]["φ_iw"] - picks["φ"]["φ_iw"]
+    published, reached = "φ_iw much less than φ and φ_pears", min(tops["φ"], tops["φ_pears"]) - tops["φ_iw"]
+    by_phi, by_pears, by_iw = (picks[symbol]["runs"] for symbol in MEASURES)
+    gaps = [accuracy_gap(by_iw, other) for other in (by_phi, by_pears)]
+    worst, is_clear = min(gaps)
+    lost, is_lost = accuracy_gap(by_iw, by_phi)
     return [
-        claim(
-            "largest value reached", "φ_iw much less than φ and φ_pears", text, holds=tops["φ_iw"] == min(tops.values())
-        ),
-        claim(
-            "accuracy sacrificed",
-            "most with φ",
-            accuracies,
-            holds=picks["φ"]["A"] == min(pick["A"] for pick in picks.values()),
-        ),
-        claim("φ_iw gained by optimising it instead of φ", "fronts differ", f"{gain:+.2f}", holds=gain > 0),
+        Row("optimising φ_iw", "no less accurate than the others", _text_of(picks["φ_iw"]), verdict(worst, is_clear)),
+        claim("largest value reached", published, text, holds=reached > 0.05),
+        Row("accuracy sacrificed", "more with φ than with φ_iw", f"{lost:+.3f}", verdict(lost, is_lost)),
+        _row_of_gain(by_iw, by_phi, picks),
     ]
+
+
+def _row_of_gain(by_iw: Any, by_phi: Any, picks: dict[str, pd.Series]) -> Row:
+    what, published = "φ_iw gained by optimising it instead of φ", "fronts differ"
+    if by_iw is by_phi:
+        return Row(what, published, "none: the same candidate", "tie")
+    test = compare_stability(by_iw, by_phi, measure="importance_weighted", paired=True)
+    gain = picks["φ_iw"]["φ_iw"] - picks["φ"]["φ_iw"]
+    return Row(what, published, f"{gain:+.2f}, p = {test.pvalue:.2g}", verdict(gain, test.pvalue < 0.05))
 
 
 def draw_fronts(axes: Any, results: pd.DataFrame, optimised: str) -> None:
@@ -169,13 +210,6 @@ def draw_fronts(axes: Any, results: pd.DataFrame, optimised: str) -> None:
     axes.set(xlabel="accuracy", ylabel="stability", title=f"optimising {optimised}")
 
 
-def maps_of_figure_11(opts: Namespace, results: pd.DataFrame, X: Any, y: Any, n_runs: int) -> None:
-    with figure(opts, "hamer2021_figure_11_maps", 1, 3) as axes:
-        for panel, symbol in zip(axes, MEASURES, strict=True):
-            runs = runs_of(n_runs).set_params(**chosen(results, symbol)["params"], n_jobs=2).fit(X, y)
-            FeatureStabilityMapDisplay.from_estimator(runs).plot(panel, measures=True)
-
-
 # -- figure 10 ---------------------------------------------------------------------------------------------------------
 
 
@@ -185,7 +219,8 @@ def figure_10(opts: Namespace) -> None:
     for name, published in {"singh": 0.68, "chiaretti": 0.54}.items():
         if (opts.quick and name == "chiaretti") or (data := read(opts, name, N_FEATURES[name])) is None:
             continue
-        runs = runs_of(n_runs).set_params(return_estimators=True, n_jobs=2).fit(*data)
+        cv = BootstrapSplit(n_runs, random_state=0)
+        runs = StabilityCV(rfe(), cv=cv, return_estimators=True).fit(*data)
         often, scores = frequencies_and_scores(runs)
         rows.append(number(name, published, np.corrcoef(often, scores)[0, 1]))
         with figure(opts, f"hamer2021_figure_10_{name}") as axes:

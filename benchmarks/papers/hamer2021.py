@@ -2,9 +2,12 @@
 
     python benchmarks/papers/hamer2021.py [--quick] [--out DIR] [--data DIR]
 
-The toy maps of figures 3 to 6, correlated groups (figures 7 and 8), the fronts of hybrid-RFE (figures 9 to 11, 21, 23
-and 24) and the standard selectors (table 5, figures 12 to 20). Group lasso and elastic net are those of skglm
-(`pip install skglm`), and left out without it.
+The toy maps of figures 3 to 6, correlated groups (figures 7 and 8), the fronts of hybrid-RFE (table 3, figures 9 to 11
+and 21 to 25), the standard selectors (table 5, figures 12 to 20) and all of them together (figures 26 to 29). Group
+lasso and elastic net are those of skglm (`pip install -r benchmarks/requirements.txt`), and left out without it.
+
+A full run takes an hour of processor time. Finished runs are kept in the folder of --out, in files that a repeated call
+reads; delete the folder to begin anew. With --quick, about a minute: few runs on the smallest sets.
 """
 
 from __future__ import annotations
@@ -14,22 +17,25 @@ import os
 os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
 
 from argparse import Namespace
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from _hamer_front import figure_10, figures_of_fronts
-from _hamer_standard import (
-    MEASURES,
+from _hamer_front import figure_10, figures_of_fronts, table_3
+from _hamer_joint import figures_26_to_29
+from _hamer_lasso import chiaretti, figure_19, table_5
+from _hamer_lines import (
+    elimination_of_scikit_learn,
     figure_13,
     figure_14,
+    figure_14_svm,
     figure_15,
     figure_17,
-    figure_19,
-    table_5,
+    logistic_rfe,
+    svm_rfe,
 )
+from _hamer_runs import MEASURES
 from _tables import Row, claim, compare, elapsed, figure, note, number, options, title
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -163,7 +169,7 @@ def figure_8(opts: Namespace) -> None:
     sizes, n_sets, n_runs = ((1, 10), 1, 10) if opts.quick else ((1, 2, 5, 10, 20, 40), 5, 30)
     lasso_only = opts.quick or find_spec("skglm") is None
     if lasso_only:
-        note("Skipped scenarios 1 and 2 of figure 8: not with --quick, and they need skglm (`pip install skglm`).")
+        note("Skipped scenarios 1 and 2 of figure 8: not with --quick, and they need skglm (see requirements.txt).")
     tables = {}
     for scenario in [3] if lasso_only else SCENARIOS:
         tables[scenario] = pd.DataFrame({c: _mean_of_sets(scenario, c, n_sets, n_runs) for c in sizes}).T
@@ -217,12 +223,33 @@ def figure_7(opts: Namespace, n_runs: int) -> None:
             FeatureStabilityMapDisplay.from_estimator(runs).plot(panel, measures=True)
 
 
+# -- standard selectors: section 7.2 and appendix E --------------------------------------------------------------------
+
+
+def standard_selectors(opts: Namespace) -> None:
+    """Figures 12 to 20, and 26 to 29 out of the same runs."""
+    lasso = table_5(opts)
+    chiaretti(opts)
+    net, by_logistic, by_svm = figure_13(opts), logistic_rfe(opts), svm_rfe(opts)
+    figure_14(opts, by_logistic)
+    figure_14_svm(opts, by_svm, by_logistic)
+    elimination_of_scikit_learn(opts)
+    points = {
+        "elastic net": net,
+        "lasso": {name: pd.DataFrame([found]) for name, (_, found) in lasso.items()},
+        "forest": figure_15(opts),
+        "logistic RFE": {name: pd.concat(tables.values()) for name, tables in by_logistic.items()},
+        "svm-RFE": {name: pd.concat(tables.values()) for name, tables in by_svm.items()},
+        "Relief": figure_17(opts),
+    }
+    figures_26_to_29(opts, points)
+    figure_19(opts, lasso)
+
+
 def main() -> None:
     opts = options(__doc__)
     title("hamer2021")
-    parts = [figures_3_to_6, figure_8, figure_10, figures_of_fronts, figure_13, figure_14, figure_15, figure_17]
-    penalties = table_5(opts)
-    for part in [*parts, partial(figure_19, penalties=penalties)]:
+    for part in (figures_3_to_6, figure_8, figure_10, table_3, figures_of_fronts, standard_selectors):
         part(opts)
     elapsed()
 

@@ -3,9 +3,10 @@
     python benchmarks/papers/kalousis2007.py [--quick] [--out DIR] [--data DIR]
 
 Table 2 (stability of weights, rankings and the ten best features), the rasters of figures 1 to 3, the profiles of
-figures 4 to 6 and the choice of section 5, on the two of the paper's sets that are at hand: leukemia (golub) and colon
-(alon). It is nested as in the paper: tenfold cross-validation within the training rows of each of ten outer folds.
-With --quick, colon alone and two outer folds.
+figures 4 to 6, the similarity of selectors and of their predictions, and the choice of section 5, on the two of the
+paper's sets that are at hand: leukemia (golub) and colon (alon). It is nested as in the paper: tenfold cross-validation
+within the training rows of each of ten outer folds. What the paper says of genomics and proteomics in general is then
+tried on sets of other papers, in two outer folds. With --quick, colon alone and two outer folds, half a minute.
 """
 
 from __future__ import annotations
@@ -16,28 +17,31 @@ os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 
 from argparse import Namespace
 from functools import partial
-from typing import Any, Self
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from _svm_rfe import SVMRFE
 from _tables import Row, claim, compare, elapsed, figure, load, note, number, options, show, title
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectFromModel, SelectKBest, SelectorMixin
-from sklearn.model_selection import StratifiedKFold
+from scipy.stats import chi2
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
-from sklearn.utils.validation import validate_data
 
-from skstab.feature_selection import information_gain, relieff, symmetrical_uncertainty
+from skstab.feature_selection import discretised_chi2, information_gain, relieff, symmetrical_uncertainty
 from skstab.inspection import StabilityProfileDisplay, SupportRasterDisplay
 from skstab.metrics import jaccard_stability, pearson_stability, spearman_stability
 from skstab.model_selection import StabilityCV, compare_selectors
 
 DATA = {"leukemia": "golub", "colon": "alon"}
+# Sets of other papers, of the same two kinds: arcene's spectra are of ovarian and prostate cancer, as two of this one.
+GENOMICS, PROTEOMICS = ("gravier", "singh"), ("arcene",)
 FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)
-UNIVARIATE = ["IG", "SYM"]
+UNIVARIATE = ["IG", "CHI", "SYM"]
 
 
 # -- selectors ---------------------------------------------------------------------------------------------------------
@@ -45,36 +49,6 @@ UNIVARIATE = ["IG", "SYM"]
 
 def linear_svm() -> SVC:
     return SVC(kernel="linear", C=0.5)
-
-
-class SVMRFE(SelectorMixin, BaseEstimator):
-    """Drop the tenth of the remaining features that has the smallest weights in a linear SVM, again and again.
-
-    scikit-learn's `RFE` drops a share of all features. `scores_` is the complete ranking, the best feature last.
-    """
-
-    def __init__(self, k: int | None = None) -> None:
-        self.k = k
-
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: D102
-        X = validate_data(self, X)
-        remaining = np.arange(X.shape[1])
-        self.scores_ = np.empty(X.shape[1])
-        while len(remaining):
-            order = remaining[np.argsort(np.abs(svm_weights(X[:, remaining], y)))]
-            dropped = max(1, len(remaining) // 10)
-            self.scores_[order[:dropped]] = X.shape[1] - len(remaining) + np.arange(dropped)
-            remaining = order[dropped:]
-        return self
-
-    def _get_support_mask(self) -> Any:
-        return self.scores_ >= len(self.scores_) - (self.k or len(self.scores_))
-
-
-def svm_weights(X: Any, y: Any) -> Any:
-    """Weights of a linear SVM, which needs no more of the features than their inner products."""
-    svm = SVC(kernel="precomputed", C=0.5).fit(X @ X.T, y)
-    return svm.dual_coef_[0] @ X[svm.support_]
 
 
 def above_smallest(selector: SelectKBest) -> Any:
@@ -90,6 +64,7 @@ RELIEF = partial(relieff, n_neighbors=10)
 # Each with the function that reads its weights. Features are scaled to [0, 1] for the SVM, as Weka does.
 RANKINGS = {
     "IG": (SelectKBest(information_gain, k="all"), "auto"),
+    "CHI": (SelectKBest(discretised_chi2, k="all"), "auto"),
     "SYM": (SelectKBest(symmetrical_uncertainty, k="all"), "auto"),
     "RELIEF": (SelectKBest(RELIEF, k="all"), above_smallest),
     "SVMONE": (make_pipeline(MinMaxScaler(), linear_svm()), squared_weights),
@@ -97,10 +72,10 @@ RANKINGS = {
 }
 
 
-def classifiers(k: int) -> dict[str, Any]:
-    """The four selectors of section 5, each before a linear SVM."""
+def classifiers(k: int, *, univariate: Any = ("IG",)) -> dict[str, Any]:
+    """The selectors of section 5, each before a linear SVM."""
     selectors = {
-        "IG": SelectKBest(information_gain, k=k),
+        **{name: SelectKBest(RANKINGS[name][0].score_func, k=k) for name in univariate},
         "RELIEF": SelectKBest(RELIEF, k=k),
         "SVMONE": SelectFromModel(linear_svm(), max_features=k, threshold=-np.inf),
         "SVMRFE": SVMRFE(k),
@@ -121,7 +96,7 @@ def nested_weights(X: Any, y: Any, n_outer: int) -> dict[str, list[Any]]:
 
 
 def inner_weights(selector: Any, getter: Any, X: Any, y: Any) -> Any:
-    runs = StabilityCV(selector, cv=FOLDS, measure="pearson", importance_getter=getter, n_jobs=2).fit(X, y)
+    runs = StabilityCV(selector, cv=FOLDS, measure="pearson", importance_getter=getter).fit(X, y)
     return runs.importances_.toarray() if issparse(runs.importances_) else runs.importances_
 
 
@@ -146,13 +121,15 @@ MEASURES = {
     "S_R": partial(spearman_stability, ties="random", random_state=0),
     "S_S": top_stability,
 }
-# S_S of the SVMs from the mean overlap r of two sets of ten, r / (20 − r).
+# "common" is how the paper reads S_S of sets of ten: as a number r of common features, S_S = r/(20 − r).
 TABLE_2 = {
     "leukemia": {
         ("IG", "S_S"): 0.7392,
         ("SYM", "S_S"): 0.7897,
-        ("SVMONE", "S_S"): 6.55 / (20 - 6.55),
         ("SVMRFE", "S_S"): 0.2678,
+        ("SYM", "common"): 8.82,
+        ("SVMONE", "common"): 6.55,
+        ("SVMRFE", "common"): 4.22,
         ("IG", "S_R"): 0.247,
         ("RELIEF", "S_R"): 0.8675,
         ("SVMONE", "S_R"): 0.754,
@@ -162,42 +139,65 @@ TABLE_2 = {
         ("IG", "S_W"): 0.7606,
         ("IG", "S_R"): 0.1138,
         ("IG", "S_S"): 0.4865,
-        ("SVMONE", "S_S"): 5.19 / (20 - 5.19),
-        ("SVMRFE", "S_S"): 3.86 / (20 - 3.86),
+        ("SVMONE", "common"): 5.19,
+        ("SVMRFE", "common"): 3.86,
     },
 }
 
 
-def table_2(name: str, weights: dict[str, list[Any]]) -> None:
+def table_2(name: str, weights: dict[str, list[Any]]) -> pd.DataFrame:
     by_selector = {
         who: {label: mean_over_folds(measure, folds) for label, measure in MEASURES.items()}
         for who, folds in weights.items()
     }
     measured = pd.DataFrame(by_selector).T
     measured.loc["SVMRFE", "S_W"] = np.nan  # it ranks, and has no weights
-    rows = [number(f"{who} {label}", value, measured.loc[who, label]) for (who, label), value in TABLE_2[name].items()]
-    compare(f"Table 2 on {name}: the numbers that the text quotes", [*rows, *_claims_of_table_2(name, measured)])
+    measured["common"] = 20 * measured["S_S"] / (1 + measured["S_S"])
+    measured["counted"] = pd.Series({who: mean_over_folds(common_features, folds) for who, folds in weights.items()})
+    stated = TABLE_2.get(name, {})
+    rows = [number(f"{who} {label}", value, measured.loc[who, label]) for (who, label), value in stated.items()]
+    text = "the numbers that the text quotes" if stated else "a set of another paper, two outer folds"
+    compare(f"Table 2 on {name}: {text}", [*rows, *_claims_of_table_2(name, measured)])
     zeros = {selector: np.mean([(fold == 0).mean() for fold in folds]) for selector, folds in weights.items()}
-    note(f"All of table 2 on {name}, and the share of weights that are 0 (table 3):\n")
+    note(f"All of table 2 on {name}, common features counted, and the share of weights that are 0 (table 3):\n")
     show(measured.assign(zeros=pd.Series(zeros)).map("{:.2f}".format).reset_index(names="selector"))
+    return measured
+
+
+def common_features(weights: Any) -> float:
+    """Mean number of features that two runs have in common among their ten best."""
+    best = (places(weights) < 10).astype(float)
+    shared = best @ best.T
+    return float(shared[np.triu_indices(len(best), 1)].mean())
 
 
 def _claims_of_table_2(name: str, measured: pd.DataFrame) -> list[Row]:
     best = measured.idxmax()
     sharp = measured.loc[UNIVARIATE, "S_R"].max()
-    expected = UNIVARIATE if name == "leukemia" else ["RELIEF"]
+    expected = {"leukemia": UNIVARIATE, "colon": ["RELIEF"], "arcene": ["RELIEF"]}
     one, rfe = measured.loc["SVMONE", "S_S"], measured.loc["SVMRFE", "S_S"]
-    return [
+    holds, below = sharp < measured["S_R"].median() - 0.2, "far below the others"
+    rows = [
         claim("most stable ranking", "RELIEF", best["S_R"], holds=best["S_R"] == "RELIEF"),
-        claim(
-            "S_R of the univariate",
-            "far below the others",
-            f"{sharp:.2f}",
-            holds=sharp < measured["S_R"].median() - 0.2,
-        ),
-        claim("most stable ten features", " or ".join(expected), best["S_S"], holds=best["S_S"] in expected),
+        claim("S_R of the univariate", below, f"{sharp:.2f}", holds=holds),
         claim("SVMONE more stable than SVMRFE in S_S", "yes", f"{one:.2f} against {rfe:.2f}", holds=one > rfe),
     ]
+    if name in expected:
+        who, text = expected[name], " or ".join(expected[name])
+        rows.append(claim("most stable ten features", text, best["S_S"], holds=best["S_S"] in who))
+    return rows
+
+
+def genomics_on_average(tables: dict[str, pd.DataFrame]) -> None:
+    """What section 4.2 says of the ten best features on average over the sets of genomics."""
+    names = [name for name in tables if name not in PROTEOMICS]
+    mean = pd.concat([tables[name]["S_S"] for name in names], axis=1).mean(axis=1).sort_values(ascending=False)
+    text = ", ".join(f"{who} {value:.2f}" for who, value in mean.items())
+    row = claim(f"mean S_S of {', '.join(names)}", "RELIEF is the best", text, holds=mean.index[0] == "RELIEF")
+    compare("Section 4.2: the ten best features in genomics, on average", [row])
+
+
+# -- figures 1 to 3, and selectors against each other ------------------------------------------------------------------
 
 
 def figures_1_to_3(opts: Namespace, name: str, weights: dict[str, list[Any]]) -> None:
@@ -205,6 +205,57 @@ def figures_1_to_3(opts: Namespace, name: str, weights: dict[str, list[Any]]) ->
     supports = {selector: np.vstack([places(fold) < 10 for fold in folds]) for selector, folds in weights.items()}
     with figure(opts, f"kalousis2007_raster_{name}", figsize=(9, 6)) as axes:
         SupportRasterDisplay.from_supports(supports).plot(axes)
+
+
+def between_selectors(opts: Namespace, name: str, X: Any, y: Any) -> None:
+    """How alike selectors are on the same folds: in the ten features they select, and in what their models predict."""
+    # Each row is left out twice, so that the predictions of two models of one selector can be compared, too.
+    cv = RepeatedStratifiedKFold(n_splits=5 if opts.quick else 10, n_repeats=2, random_state=0)
+    found = compare_selectors(classifiers(10, univariate=UNIVARIATE), X, y, cv=cv, measure="jaccard")
+    overlap, agreement = found.overlap(), found.agreement()
+    compare(f"Section 4.2 and 6 on {name}: selectors against each other", _claims_between(overlap, agreement))
+    for text, table in {
+        "S_S between selectors on the same fold (diagonal: between folds)": overlap,
+        "Common features of ten (diagonal: selected)": found.shared_features(),
+        "Share of equal predictions for the rows left out": agreement,
+    }.items():
+        note(f"{text}, {name}:\n")
+        show(table.map("{:.2f}".format).reset_index(names="selector"))
+
+
+def _claims_between(overlap: pd.DataFrame, agreement: pd.DataFrame) -> list[Row]:
+    alike = [overlap.loc[a, b] for a, b in combinations(UNIVARIATE, 2)]
+    low, high = min(alike), max(alike)
+    svms, other = overlap.loc["SVMONE", "SVMRFE"], overlap.loc["SVMONE"].drop(["SVMONE", "SVMRFE"]).max()
+    own, relief = overlap.loc["RELIEF", "RELIEF"], overlap.loc["RELIEF"].drop("RELIEF").max()
+    lesser = f"{svms:.2f}; SVMONE and others at most {other:.2f}"
+    different = f"at most {relief:.2f}; its own folds {own:.2f}"
+    sets, equal = (table.loc["SVMRFE", "SVMRFE"] for table in (overlap, agreement))
+    predictions = f"S_S {sets:.2f} between folds, {equal:.0%} of the predictions equal"
+    return [
+        claim("univariate methods", "select roughly the same", f"{low:.2f} to {high:.2f}", holds=low > 0.5),
+        claim("SVMONE and SVMRFE", "similar, to a lesser extent", lesser, holds=other < svms < low),
+        claim("RELIEF and others", "distinctively different", different, holds=relief < min(low, own)),
+        claim("SVMRFE: different features", "may predict the same", predictions, holds=sets < 0.5 and equal > 0.9),
+    ]
+
+
+def as_users_call_them(opts: Namespace, name: str, X: Any, y: Any) -> None:
+    """Elimination and selection by an SVM with the classes of scikit-learn."""
+    selectors = {
+        "SVMRFE, a tenth of the remaining": SVMRFE(10),
+        "RFE(SVC(...), step=0.1)": RFE(linear_svm(), n_features_to_select=10, step=0.1),
+        "SVMONE, SelectFromModel(SVC(...))": SelectFromModel(linear_svm(), max_features=10, threshold=-np.inf),
+    }
+    training = [train for train, _ in FOLDS.split(X, y)][: 1 if opts.quick else 3]
+    rows = []
+    for label, selector in selectors.items():
+        pipe = make_pipeline(MinMaxScaler(), selector)
+        stabilities = [
+            StabilityCV(pipe, cv=FOLDS, measure="jaccard").fit(X[part], y[part]).stability_ for part in training
+        ]
+        rows.append(Row(label, "–", f"{np.mean(stabilities):.2f}", ""))
+    compare(f"S_S on {name} as a user of scikit-learn calls the SVMs, {len(training)} outer folds", rows)
 
 
 # -- figures 4 to 6 ----------------------------------------------------------------------------------------------------
@@ -239,7 +290,7 @@ def _claims_of_profiles(table: pd.DataFrame, chance: pd.Series) -> list[Row]:
     half = table.index[table.index <= table.index[-1] / 2][-1]
     small, large = table.index[table.index <= 50], table.index[table.index >= table.index[-1] / 4]
     beyond = table.loc[half, "IG"] - chance[half]
-    twins = (table["IG"] - table["SYM"]).abs().max()
+    twins = np.ptp(table[UNIVARIATE].to_numpy(), axis=1).max()
     early = (table["SVMONE"] - table["SVMRFE"])[small].mean()
     late = (table["SVMONE"] - table["SVMRFE"])[large].abs().max()
     best, mean = table.mean().idxmax(), table.mean().max()
@@ -248,7 +299,7 @@ def _claims_of_profiles(table: pd.DataFrame, chance: pd.Series) -> list[Row]:
     text = f"peak at {peak}, {table.loc[peak, 'IG']:.2f}; at {half} {beyond:+.2f} beyond random"
     return [
         claim("univariate", "a peak, then a drop to the random selector", text, holds=beyond < 0.1),
-        claim("IG and SYM", "indistinguishable", f"at most {twins:.2f} apart", holds=twins < 0.1),
+        claim("IG, CHI and SYM", "indistinguishable", f"at most {twins:.2f} apart", holds=twins < 0.1),
         claim("IG above the SVMs up to 50 features", "slightly", f"{lead:+.2f}", holds=lead > 0),
         claim("SVMONE above SVMRFE up to 50 features", "yes", f"{early:+.2f}", holds=early > 0),
         claim("SVMONE and SVMRFE from d/4 on", "converged", f"at most {late:.2f} apart", holds=late < 0.05),
@@ -270,13 +321,21 @@ def section_5(opts: Namespace, name: str, X: Any, y: Any, weights: dict[str, lis
 
 def choice(size: int, X: Any, y: Any, weights: dict[str, list[Any]]) -> dict[str, Any]:
     """Points, error and nested stability of each selector, and which one is chosen."""
-    found = compare_selectors(classifiers(size), X, y, cv=FOLDS, measure="jaccard", n_jobs=2)
-    scores = found.frame()["score"]
-    points = points_of(found.pvalues("score", adjust=False), scores)
+    found = compare_selectors(classifiers(size), X, y, cv=FOLDS, measure="jaccard")
+    wrong = pd.DataFrame({who: np.nansum(runs.runs_.row_losses["score"], axis=0) for who, runs in found.runs.items()})
+    scores = 1 - wrong.mean()
+    points = points_of(wrong.corr(mcnemar), scores)
     nested = {who: mean_over_folds(partial(top_stability, size=size), weights[who]) for who in scores.index}
     cells = {who: f"{points[who]:.1f} {1 - scores[who]:.3f} {nested[who]:.2f}" for who in scores.index}
     chosen = max(points.index[points == points.max()], key=nested.get)
     return {"N": size, **cells, "chosen": chosen, "recommend()": found.recommend().selector}
+
+
+def mcnemar(a: Any, b: Any) -> float:
+    """P-value of McNemar's test with its correction for continuity, as textbooks of the time have it."""
+    only_a, only_b = np.sum(a > b), np.sum(b > a)
+    statistic = max(abs(only_a - only_b) - 1, 0) ** 2 / max(only_a + only_b, 1)
+    return float(chi2.sf(statistic, 1))
 
 
 def points_of(pvalues: pd.DataFrame, scores: pd.Series) -> pd.Series:
@@ -305,14 +364,24 @@ def _claims_of_choice(name: str, table: pd.DataFrame) -> list[Row]:
 def main() -> None:
     opts = options(__doc__)
     title("kalousis2007")
+    tables = {}
     for name, file in DATA.items():
         if (opts.quick and name == "leukemia") or (data := load(opts, file)) is None:
             continue
         weights = nested_weights(*data, 2 if opts.quick else 10)
-        table_2(name, weights)
+        tables[name] = table_2(name, weights)
         figures_1_to_3(opts, name, weights)
         figures_4_to_6(opts, name, weights)
+        between_selectors(opts, name, *data)
+        as_users_call_them(opts, name, *data)
         section_5(opts, name, *data, weights)
+    for name in () if opts.quick else (*GENOMICS, *PROTEOMICS):
+        if (data := load(opts, name)) is not None:
+            weights = nested_weights(*data, 2)
+            tables[name] = table_2(name, weights)
+            figures_4_to_6(opts, name, weights)
+    if len(tables) > 1:
+        genomics_on_average(tables)
     elapsed()
 
 

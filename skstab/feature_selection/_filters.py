@@ -440,7 +440,8 @@ def _gains(labels: IntArray, data: Data) -> tuple[FloatArray, FloatArray]:
 def _chi2_statistics(labels: IntArray, data: Data) -> FloatArray:
     """Pearson's statistic, Σ (observed − expected)²/expected, of features given by their labels."""
     tables, firsts = _class_tables(labels, data)
-    expected = np.outer(tables.sum(axis=1), np.bincount(data.y) / len(labels))
+    # Products before the quotient: a feature without a cut then has the counts themselves, and scores exactly 0.
+    expected = np.outer(tables.sum(axis=1), np.bincount(data.y)) / len(labels)
     return np.asarray(np.add.reduceat(((tables - expected) ** 2 / expected).sum(axis=1), firsts))
 
 

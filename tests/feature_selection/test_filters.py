@@ -451,6 +451,13 @@ def test_chi2_is_that_of_the_table_of_intervals_by_classes(table):
     np.testing.assert_allclose(discretised_chi2(X, y, discrete_features=True), discrete, atol=1e-9)
 
 
+def test_features_without_a_cut_have_a_chi2_of_exactly_zero():
+    X, y = random_data(61, 200, n_classes=3)
+    X -= 0.9 * np.outer(y == 1, np.ones(200))
+    np.testing.assert_array_equal(discretised_chi2(X, y) == 0, information_gain(X, y) == 0)
+    assert (discretised_chi2(X, y) == 0).sum() > 30
+
+
 def test_a_feature_that_determines_the_class_has_the_largest_chi2():
     y = np.repeat([0, 1, 2], 10)
     np.testing.assert_allclose(discretised_chi2(np.column_stack([y, np.arange(30)]), y), 60)  # n times (3 − 1)

@@ -1,0 +1,323 @@
+"""Lines of (accuracy, stability) by one parameter: figures 13 to 18 of hamer2021, and its svm-RFE, section 7.2."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from _hamer_runs import MEASURES, SETS, SMALL, compromise, kept, n_selected, read, run, run_with_size, weakest_C
+from _svm_rfe import SVMRFE
+from _tables import Row, claim, compare, figure, note
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import RFE, SelectKBest, SelectorMixin
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from skstab.feature_selection import HybridRFE, relieff
+from skstab.inspection import FeatureStabilityMapDisplay, oob_permutation_importance
+from skstab.model_selection import BootstrapSplit, StabilityCV, StabilitySearchCV
+
+Tables = dict[str, pd.DataFrame]
+FOREST_RUNS = 10
+MOST_TREES = {"ionosphere": 1000, "breast": 1000, "sonar": 1000, "gastro": 1000, "lsvt": 1000}
+
+
+def sets_of(opts: Namespace) -> Any:
+    """Yield the names and the data of the sets: of --quick, or of all that are there."""
+    for name in SMALL[2:] if opts.quick else SETS:
+        if (data := read(opts, name)) is not None:
+            yield name, *data
+
+
+def show_lines(opts: Namespace, name: str, text: str, rows: list[Row], tables: Tables) -> None:
+    """Claims, and one panel per set with one line per measure, whose points are the values of the parameter."""
+    if not tables:  # all sets are missing
+        return
+    compare(text, rows)
+    n_rows = -(-len(tables) // 4)
+    size = {"figsize": (3.6 * 4, 3.4 * n_rows)}
+    with figure(opts, f"hamer2021_{name}", n_rows, 4, squeeze=False, **size) as axes:
+        for panel, (label, table) in zip(axes.flat, tables.items(), strict=False):
+            for symbol, marker in zip(MEASURES, "os^", strict=True):
+                panel.plot(table["A"], table[symbol], marker=marker, ms=4, lw=1, label=symbol)
+                panel.annotate(table.index[0], (table["A"].iloc[0], table[symbol].iloc[0]), fontsize=7)
+                panel.annotate(table.index[-1], (table["A"].iloc[-1], table[symbol].iloc[-1]), fontsize=7)
+            panel.set(title=label, xlabel="accuracy", ylabel="stability")
+            panel.legend(fontsize=8)
+
+
+def grows(label: str, published: str, table: pd.DataFrame) -> Row:
+    """Whether all three measures are higher at the end of a line than at its start."""
+    first, last = table.iloc[0], table.iloc[-1]
+    text = "; ".join(f"{symbol} {first[symbol]:.2f} → {last[symbol]:.2f}" for symbol in MEASURES)
+    return claim(label, published, text, holds=all(last[symbol] > first[symbol] for symbol in MEASURES))
+
+
+def path_of(values: pd.Series) -> str:
+    return " ".join(f"{value:.3f}" for value in values)
+
+
+# -- elastic net: figure 13 --------------------------------------------------------------------------------------------
+
+
+def elastic_net(C: float, l1_ratio: float) -> Any:
+    from skglm import SparseLogisticRegression
+
+    return make_pipeline(StandardScaler(), SparseLogisticRegression(alpha=1 / C, l1_ratio=l1_ratio))
+
+
+def figure_13(opts: Namespace) -> Tables:
+    """Elastic net from the lasso on; λ1 is set so that as many features are selected for every λ2."""
+    if opts.quick or find_spec("skglm") is None:
+        note("Skipped figure 13: not with --quick, and it needs skglm (see benchmarks/requirements.txt).")
+        return {}
+    tables = {name: _elastic_net_line(opts, name, X, y) for name, X, y in sets_of(opts)}
+    rows = [grows(f"{name}, λ2 from 1 to 0.1", "all three rise", table) for name, table in tables.items()]
+    stated = {"singh": "first rises", "alon": "first rises", "lsvt": "first rises", "gravier": "falls at once"}
+    for name, table in tables.items():
+        rises = table["A"].iloc[1:5].max() > table["A"].iloc[0]
+        published = stated.get(name, "not stated")
+        row = claim(f"{name}, accuracy", published, path_of(table["A"]), holds=rises == (published == "first rises"))
+        rows.append(row if name in stated else row._replace(distance=""))
+    show_lines(opts, "figure_13", "Figure 13: elastic net, 20 runs", rows, tables)
+    return tables
+
+
+def _elastic_net_line(opts: Namespace, name: str, X: Any, y: Any) -> pd.DataFrame:
+    weakest, points = 0.2 * len(y) * weakest_C(X, y), {}
+    for tenths in range(10, 0, -1):
+        ratio = tenths / 10
+        model, start = partial(elastic_net, l1_ratio=ratio), weakest * ratio
+        found = run_with_size(model, X, y, n_selected(X), start, 20, n_trials=8, checkpoint=kept(opts, f"net_{name}"))
+        points[ratio] = compromise(found[1])
+    return pd.DataFrame(points).T
+
+
+# -- recursive elimination: figure 14, and by an SVM -------------------------------------------------------------------
+
+
+def logistic_rfe(opts: Namespace) -> dict[str, Tables]:
+    """Logistic RFE on all sets: for each λ a table of the final λ_f."""
+    found: dict[str, Tables] = {}
+    for name, X, y in _with_lsvt(opts):
+        selector = HybridRFE(round(n_selected(X)), standardize=True)
+        grid = {"C": 1 / np.logspace(-2, 4, 4), "C_final": _finals(opts, name)}
+        found[name] = _tables_of_search(opts, f"rfe_{name}", selector, grid, (X, y), "λ = {:g}")
+    return found
+
+
+def svm_rfe(opts: Namespace) -> dict[str, Tables]:
+    """The same by a linear SVM, with the paper's share of a fifth of the remaining features."""
+    found: dict[str, Tables] = {}
+    for name, X, y in _with_lsvt(opts):
+        selector = SVMRFE(round(n_selected(X)), share=0.2, complete=False)
+        pipe = make_pipeline(StandardScaler(), selector, SVC(kernel="linear"))
+        grid = {"svmrfe__C": 1 / np.logspace(-2, 4, 4), "svc__C": _finals(opts, name)}
+        found[name] = _tables_of_search(opts, f"svm_{name}", pipe, grid, (X, y), "1/C = {:g}")
+    return found
+
+
+def _with_lsvt(opts: Namespace) -> Any:
+    """Figure 14 is about lsvt."""
+    if opts.quick:
+        data = read(opts, "lsvt")
+        return [] if data is None else [("lsvt", *data)]
+    return sets_of(opts)
+
+
+def _finals(opts: Namespace, name: str) -> Any:
+    """Final penalties, from a weak to a strong one: as many as in figure 14 for its set."""
+    return 1 / np.logspace(-2, 4, 7 if name == "lsvt" and not opts.quick else 4)
+
+
+def _tables_of_search(
+    opts: Namespace, file: str, estimator: Any, grid: dict[str, Any], data: tuple[Any, Any], label: str
+) -> Tables:
+    search = StabilitySearchCV(
+        estimator,
+        grid,
+        cv=BootstrapSplit(5 if opts.quick else 30, random_state=0),
+        scoring="accuracy",
+        measures=list(MEASURES.values()),
+        checkpoint=kept(opts, file),
+    ).fit(*data)
+    results, (first, second) = search.cv_results_, grid
+    columns = {"A": results["mean_test_accuracy"]}
+    columns |= {symbol: results[f"mean_test_{measure}"] for symbol, measure in MEASURES.items()}
+    by = [[f"{1 / params[name]:g}" for params in results["params"]] for name in (first, second)]
+    whole = pd.DataFrame(columns, index=pd.MultiIndex.from_arrays(by))
+    return {label.format(float(key)): whole.loc[key] for key in dict.fromkeys(by[0])}
+
+
+def figure_14(opts: Namespace, tables: dict[str, Tables]) -> None:
+    """Logistic RFE on lsvt: one line for each λ, from a low to a high final regularisation."""
+    if "lsvt" in tables:
+        text = "Figure 14: logistic RFE on lsvt, λ_f from 0.01 to 10000"
+        show_lines(opts, "figure_14", text, _rows_of_figure_14(tables["lsvt"]), tables["lsvt"])
+
+
+def figure_14_svm(opts: Namespace, tables: dict[str, Tables], logistic: dict[str, Tables]) -> None:
+    """What section 7.2.3 says of svm-RFE: the same behaviour, less stable."""
+    if "lsvt" not in tables:
+        return
+    rows = _rows_of_figure_14(tables["lsvt"])
+    rows += [_less_stable(name, tables[name], logistic[name]) for name in tables]
+    show_lines(opts, "figure_14_svm", "Section 7.2.3: svm-RFE, by 1/C and the final 1/C", rows, tables["lsvt"])
+
+
+def _rows_of_figure_14(tables: Tables) -> list[Row]:
+    rows = []
+    for label, table in tables.items():
+        published = "φ constant, φ_pears and φ_iw rise"
+        text = "; ".join(f"{symbol} {table[symbol].iloc[0]:.2f} → {table[symbol].iloc[-1]:.2f}" for symbol in MEASURES)
+        rise = all(table[symbol].iloc[-1] > table[symbol].iloc[0] for symbol in ("φ_pears", "φ_iw"))
+        rows.append(claim(label, published, text, holds=rise and np.ptp(table["φ"]) < 1e-9))
+        peak = table["A"].argmax()
+        inside = table["A"].iloc[-1] < table["A"].max() > table["A"].iloc[0]
+        rows.append(claim(f"{label}, accuracy", "rises, then drops", path_of(table["A"]), holds=inside and peak > 0))
+    best = pd.DataFrame({label: table[list(MEASURES)].mean() for label, table in tables.items()}).T
+    text = "; ".join(f"{symbol} {path_of(best[symbol])}" for symbol in MEASURES)
+    rows.append(claim("larger λ", "all three rise", text, holds=bool((best.iloc[-1] > best.iloc[0]).all())))
+    return rows
+
+
+def _less_stable(name: str, svm: Tables, logistic: Tables) -> Row:
+    """Stability at the most accurate setting, and the largest one."""
+    both = [pd.concat(tables.values()) for tables in (svm, logistic)]
+    chosen = [table["φ"].iloc[table["A"].argmax()] for table in both]
+    text = "φ {:.2f} against {:.2f} where most accurate; at most {:.2f} against {:.2f}".format(
+        *chosen, *(table["φ"].max() for table in both)
+    )
+    holds = chosen[0] < chosen[1] and both[0]["φ"].max() < both[1]["φ"].max()
+    return claim(f"{name}, svm-RFE and logistic RFE", "generally more unstable", text, holds=holds)
+
+
+def elimination_of_scikit_learn(opts: Namespace) -> None:
+    """Elimination as scikit-learn has it, whose `step` is a share of all features."""
+    rows, n_runs = [], 5 if opts.quick else 30
+    for name in ("sonar",) if opts.quick else ("lsvt", "alon"):
+        if (data := read(opts, name)) is None:
+            continue
+        size = round(n_selected(data[0]))
+        selectors = {
+            "a fifth of the remaining": SVMRFE(size, C=1.0, share=0.2, complete=False),
+            "RFE(step=0.2)": RFE(SVC(kernel="linear"), n_features_to_select=size, step=0.2),
+            "RFE(step=1)": RFE(SVC(kernel="linear"), n_features_to_select=size, step=1),
+        }
+        for label, selector in selectors.items():
+            if label == "RFE(step=1)" and data[0].shape[1] > 500:
+                continue
+            pipe = make_pipeline(StandardScaler(), selector, SVC(kernel="linear"))
+            found = compromise(run(pipe, *data, n_runs, checkpoint=kept(opts, f"svm_{name}")))
+            rows.append(Row(f"{name}, {label}", "–", "A {A:.3f}, φ {φ:.2f}, φ_iw {φ_iw:.2f}".format(**found), ""))
+    if rows:
+        compare("svm-RFE as a user of scikit-learn calls it, C = 1", rows)
+
+
+# -- forests: figures 15 and 16 ----------------------------------------------------------------------------------------
+
+
+class ForestSelector(SelectorMixin, BaseEstimator):
+    """Keep the features whose permutation in the out-of-bag rows costs a forest most; equal ones in random order."""
+
+    def __init__(self, n_trees: int, k: int, random_state: Any = None) -> None:
+        self.n_trees = n_trees
+        self.k = k
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        X = validate_data(self, X)
+        rng = check_random_state(self.random_state)
+        forest = RandomForestClassifier(self.n_trees, random_state=rng).fit(X, y)
+        lost = oob_permutation_importance(forest, X, y, random_state=rng)
+        self.support_ = np.zeros(X.shape[1], dtype=bool)
+        self.support_[np.lexsort((rng.random_sample(X.shape[1]), -lost))[: self.k]] = True
+        return self
+
+    def _get_support_mask(self) -> Any:
+        return self.support_
+
+
+def figure_15(opts: Namespace) -> Tables:
+    """Forests of more and more trees; a new forest is grown on the selected features."""
+    n_runs = 5 if opts.quick else FOREST_RUNS
+    tables = {}
+    for name, X, y in sets_of(opts):
+        trees = (3, 30) if opts.quick else [T for T in (3, 10, 30, 100, 300, 1000) if MOST_TREES.get(name, 300) >= T]
+        runs = {T: _forest_runs(opts, name, T, X, y, n_runs) for T in trees}
+        tables[name] = pd.DataFrame({T: compromise(found) for T, found in runs.items()}).T
+        if name == "gastro":
+            figure_16(opts, runs)
+    rows = [
+        grows(f"{name}, trees {table.index[0]} to {table.index[-1]}", "all three rise", table)
+        for name, table in tables.items()
+    ]
+    for name, table in tables.items():
+        text = f"A {path_of(table['A'])}; φ_iw {path_of(table['φ_iw'])}"
+        holds = _settled(table["A"]) >= _settled(table["φ_iw"]) and table["A"].iloc[-1] > table["A"].iloc[0]
+        rows.append(claim(f"{name}, accuracy", "rises, and converges sooner than φ_iw", text, holds=holds))
+    show_lines(opts, "figure_15", f"Figure 15: random forests, {n_runs} runs", rows, tables)
+    return tables
+
+
+def _forest_runs(opts: Namespace, name: str, n_trees: int, X: Any, y: Any, n_runs: int) -> StabilityCV:
+    selector = ForestSelector(n_trees, round(n_selected(X)))
+    getter = partial(oob_permutation_importance, random_state=0)
+    pipe = make_pipeline(selector, RandomForestClassifier(n_trees))
+    return run(pipe, X, y, n_runs, checkpoint=kept(opts, f"forest_{name}"), importance_getter=getter)
+
+
+def _settled(values: pd.Series) -> float:
+    """Which share of the whole rise is there in the middle of the line."""
+    return float((values.iloc[len(values) // 2] - values.iloc[0]) / max(values.iloc[-1] - values.iloc[0], 1e-9))
+
+
+def figure_16(opts: Namespace, runs: dict[int, StabilityCV]) -> None:
+    with figure(opts, "hamer2021_figure_16", 1, 2) as axes:
+        for panel, n_trees in zip(axes, (10, max(runs)), strict=True):
+            FeatureStabilityMapDisplay.from_estimator(runs[n_trees]).plot(panel, measures=True)
+
+
+# -- Relief: figures 17 and 18 -----------------------------------------------------------------------------------------
+
+
+def figure_17(opts: Namespace) -> Tables:
+    """ReliefF with K neighbours before a classifier with as many."""
+    n_runs, neighbours = (10, (1, 10)) if opts.quick else (30, (1, 3, 5, 10, 15, 25, 40))
+    tables = {}
+    for name, X, y in sets_of(opts):
+        runs = {
+            K: run(_relief(K, round(n_selected(X))), X, y, n_runs, checkpoint=kept(opts, f"relief_{name}"))
+            for K in neighbours
+            if len(y) > 2 * K or name == "alon"
+        }
+        tables[name] = pd.DataFrame({K: compromise(found) for K, found in runs.items()}).T
+        if name == "sonar":
+            figure_18(opts, runs)
+    rows = [
+        grows(f"{name}, K {table.index[0]} to {table.index[-1]}", "mostly rise", table)
+        for name, table in tables.items()
+    ]
+    show_lines(opts, "figure_17", f"Figure 17: Relief, {n_runs} runs", rows, tables)
+    return tables
+
+
+def _relief(n_neighbours: int, size: int) -> Any:
+    filter_ = SelectKBest(partial(relieff, n_neighbors=n_neighbours), k=size)
+    return make_pipeline(StandardScaler(), filter_, KNeighborsClassifier(n_neighbours))
+
+
+def figure_18(opts: Namespace, runs: dict[int, StabilityCV]) -> None:
+    first, last = min(runs), 25 if 25 in runs else max(runs)
+    with figure(opts, "hamer2021_figure_18", 1, 2) as axes:
+        for panel, n_neighbours in zip(axes, (first, last), strict=True):
+            FeatureStabilityMapDisplay.from_estimator(runs[n_neighbours]).plot(panel, measures=True)
