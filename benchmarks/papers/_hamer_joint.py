@@ -39,7 +39,8 @@ def figures_26_to_29(opts: Namespace, points: dict[str, dict[str, pd.DataFrame]]
 
 
 def _joined(points: dict[str, dict[str, pd.DataFrame]], name: str) -> pd.DataFrame:
-    parts = [tables[name].assign(method=method) for method, tables in points.items() if name in tables]
+    columns = ["A", *SYMBOLS]
+    parts = [tables[name][columns].assign(method=method) for method, tables in points.items() if name in tables]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"method": []})
 
 
