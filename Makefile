@@ -35,7 +35,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/checkpoint.py
 
 # Random arguments for everything public: 10 000 calls of each function, 2 000 fits of each estimator.
-fuzz: $(VENV)/.installed-test
+fuzz: $(VENV)/.group-test
 	$(BIN)/python -m tests.fuzz
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.

@@ -76,6 +76,7 @@ LAYERS = [
     "_random",
     "_routing",
     "_pipelines",
+    "_undo",
     "_checkpoint",
     "_dask",
     "_parallel",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
 from skstab._compat import params_of_rows, take_rows
 from skstab._random import seeded
-from skstab._warnings import describe
+from skstab._warnings import describe, warn_user
 from skstab.feature_selection._clusters import cluster_walk
 from skstab.feature_selection._paths import path_of
 from skstab.feature_selection._walk import Step, Walk
@@ -138,11 +137,10 @@ def report_failures(outcomes: Sequence[Any]) -> Indices:
     if len(failed) == len(outcomes):
         raise failed[0]
     if failed:
-        warnings.warn(
+        warn_user(
             f"{len(failed)} of {len(outcomes)} subsamples failed and are left out; the first one with "
             f"{describe(failed[0])}",
             FitFailedWarning,
-            stacklevel=4,
         )
     return np.flatnonzero([not isinstance(outcome, Exception) for outcome in outcomes])
 
@@ -152,11 +150,10 @@ def report_convergence(halves: Sequence[Half]) -> None:
     unconverged = sum(half.walk.n_unconverged for half in halves)
     if unconverged:
         n_fits = sum(len(half.walk.supports) for half in halves)
-        warnings.warn(
+        warn_user(
             f"{unconverged} of {n_fits} fits did not converge: raise max_iter or tol of the estimator, or leave out "
             "the weakest regularisations",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
 

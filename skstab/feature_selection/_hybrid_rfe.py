@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skstab._checks import check_parameters, is_bool, is_int, is_number
 from skstab._compat import available_if
 from skstab._typing import FloatArray, MatrixLike
+from skstab._undo import left_as_it_was
 from skstab._warnings import warn_user
 from skstab.feature_selection._elimination import (
     Design,
@@ -220,11 +221,12 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         self : object
             The fitted object.
         """
-        n_select, design, loss = self._prepare(X, y, sample_weight)
-        try:
-            self._finish(self._eliminate(design.columns, loss, n_select), design, loss)
-        except np.linalg.LinAlgError as error:
-            raise ValueError(_NO_SOLUTION) from error
+        with left_as_it_was(self):
+            n_select, design, loss = self._prepare(X, y, sample_weight)
+            try:
+                self._finish(self._eliminate(design.columns, loss, n_select), design, loss)
+            except np.linalg.LinAlgError as error:
+                raise ValueError(_NO_SOLUTION) from error
         return self
 
     # For searches: what is common to all sizes is done once (see `skstab.model_selection.StabilitySearchCV`).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import deepcopy
 from os import PathLike
@@ -21,6 +20,8 @@ from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import Estimator, RandomState
+from skstab._undo import left_as_it_was
+from skstab._warnings import warn_user
 from skstab.feature_selection._bounds import per_family_errors, stability_selection_bounds
 from skstab.feature_selection._calibration import (
     StabilityCalibration,
@@ -348,6 +349,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             The fitted object.
         """
         check_settings(self)
+        with left_as_it_was(self):
+            self._fit(X, y, params)
+        return self
+
+    def _fit(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         for name in _NOT_ALWAYS:
             self.__dict__.pop(name, None)
         if y is None and get_tags(self).target_tags.required:
@@ -362,7 +368,6 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if self.decoys is not None:
             self.decoy_scores_ = self._hold_against_decoys(job, X_numbers)
         self._select(job.plan.q)
-        return self
 
     def retarget(
         self,
@@ -675,10 +680,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             threshold: Any = self.threshold  # which is given where q is not
             errors = self._errors_of(np.array([self.q_]), np.array([threshold]))
             self._select_by_threshold(float(threshold), float(errors[0, 0]))
-            warnings.warn(
-                "the expected number of wrong features is not controlled: set efp, fdr, pfer or q",
-                stacklevel=3,
-            )
+            warn_user("the expected number of wrong features is not controlled: set efp, fdr, pfer or q")
 
     def _select_by_threshold(self, threshold: float, pfer: float) -> None:
         self.threshold_, self.pfer_ = threshold, pfer
@@ -698,11 +700,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _warn_of_correlation(self) -> None:
         if self._correlation.nearest > _CORRELATED:
-            warnings.warn(
+            warn_user(
                 "features correlate with others: efp_ and q_values_ assume that wrong features are selected by several "
                 "pairs of halves no more often than if the pairs were independent, and may be too small here; cluster "
                 "the features (groups) or use a bound (pfer)",
-                stacklevel=4,
             )
 
     def _choose(self, units: Any) -> None:

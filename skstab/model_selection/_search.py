@@ -25,6 +25,7 @@ from skstab._parallel import open_pool
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import CVLike, Display, Estimator, MatrixLike, MeasureLike, RandomState, ScoringLike
+from skstab._undo import left_as_it_was
 from skstab.metrics import Measure, get_measure
 from skstab.model_selection._grid import Candidate, candidates_of, families_of, parts_of_grid, settings_of
 from skstab.model_selection._pareto import ParetoRefit
@@ -194,7 +195,6 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
-    @with_callbacks
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit every candidate on every resample, choose one of them, and refit it on all rows.
 
@@ -214,6 +214,12 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
             The fitted object.
         """
         check_stability_search(self)
+        with left_as_it_was(self):
+            self._fit(X, y, params)
+        return self
+
+    @with_callbacks
+    def _fit(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         measures = [get_measure(measure) for measure in listed_measures(self.measures)]
         if not measures:
             raise ValueError(f"measures must be a measure or at least one in a sequence, got {self.measures!r}")
@@ -233,7 +239,6 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         self.cv_results_ = results_table(settings, rows, self.runs_, len(splits))
         self._choose([column_name(measure) for measure in measures])
         self._refit_best(candidates[self.best_index_], plan, X, y)
-        return self
 
     def _plan(self, routed: Bunch, candidates: Sequence[Candidate]) -> SearchPlan:
         """Gather what all resamples have in common."""

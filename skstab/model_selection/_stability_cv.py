@@ -32,6 +32,7 @@ from skstab._typing import (
     RandomState,
     ScoringLike,
 )
+from skstab._undo import left_as_it_was
 from skstab.metrics import Measure, StabilityInterval, get_measure, stability_interval
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import beside_diagram
@@ -46,7 +47,6 @@ from skstab.model_selection._warm_start import (
     check_same_splits,
     digests_of,
     in_batches,
-    left_as_it_was,
     split_digest,
 )
 from skstab.model_selection._worker import (
@@ -269,7 +269,8 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             The fitted object.
         """
         check_stability_cv(self)
-        with left_as_it_was(self):
+        # Only runs from which a warm start continues are kept of a fit that failed.
+        with left_as_it_was(self, unless=lambda: self.warm_start and hasattr(self, "runs_")):
             self._fit(X, y, params)
         return self
 

@@ -1,9 +1,8 @@
-"""What a fit leaves behind when it fails, and how a warm start knows its splits, data and parameters again."""
+"""How a warm start knows its splits, data and parameters again, and in which batches it makes runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from hashlib import blake2b
 from itertools import groupby
 from pickle import PicklingError
@@ -17,19 +16,6 @@ from scipy.sparse import issparse
 from skstab._compat import take_rows
 
 BATCH = 10  # runs between two looks at the interval, whatever the number of jobs
-
-
-@contextmanager
-def left_as_it_was(estimator: Any) -> Iterator[None]:
-    """Undo what a fit did to an object when it fails; only runs from which a warm start continues are kept."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:  # an interrupt too
-        if not estimator.warm_start or "runs_" not in vars(estimator):
-            vars(estimator).clear()
-            vars(estimator).update(before)
-        raise
 
 
 def in_batches(missing: list[int]) -> list[list[int]]:
