@@ -24,7 +24,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 SQUARED, LOGISTIC, HINGE = 0, 1, 2  # kinds of losses
 
 FLAT = 1e-6  # least curvature of a row, so that a Newton step exists where a loss is flat
-STALE = 0.1  # change of the curvatures, as a share of all, after which the parabola is made anew
+STALE = 0.03  # change of the curvatures, as a share of all, after which the parabola is made anew
 SLOW = 0.5  # share of a violation that a step has left, above which the parabola is made anew too
 AT_ONCE = 0.2, 0.95  # shares of the largest violation, of all and of what is in, that others must exceed to enter
 DEPENDENT = 1e-8  # a column closer to the others than this share of its square is not independent of them
@@ -50,16 +50,20 @@ class Block(NamedTuple):
     places: Indices  # of the columns in the whole table
     factor: Floats  # of the part of the Hessian that was last solved for
     factored: Indices  # how many columns that part has, and which
+    is_independent: Bools  # which of them are independent of those before them
     bend: Floats
     ridge: Floats
+    n_fixed: int  # how many of the first columns have no penalty
 
 
 class Point(NamedTuple):
-    """Coefficients of the columns at hand, the fit that they give, and the slope of the loss of each row there."""
+    """Coefficients of the columns at hand, the fit that they give, and the loss there, all of it and by row."""
 
     w: Floats
     f: Floats
+    loss: Floats  # one number
     slope: Floats
+    curvature: Floats
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------
@@ -99,27 +103,29 @@ def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float
 
     Returns how many columns are active or were, and whether the steps converged.
     """
-    loss, slope, curvature = evaluate(rows, point.f)
+    loss, slope, curvature = point.loss[0], point.slope, point.curvature
     moved, worst = True, np.inf
     for step in range(most + 1):
         gradient = np.dot(block.X, slope) + block.ridge * point.w
         size = np.abs(violations(gradient, point.w, block.bend))
-        if size.max() <= limit or step == most or not moved:
+        largest = size[size.argmax()]
+        if largest <= limit or step == most or not moved:
             break
-        if rows.kind != SQUARED and size.max() > SLOW * worst:
+        if rows.kind != SQUARED and largest > SLOW * worst:
             block.curvature[:] = 0.0
-        n_before, worst = n_active, size.max()
-        n_active = _bring_forward(block, n_before, size > _enough(size, point.w, limit), gradient)
-        _extend(block, n_before, n_active, curvature)
+        n_before, worst = n_active, largest
+        n_active = _bring_forward(block, n_before, _wants_in(size, largest, point.w != 0, limit), gradient)
+        _extend(rows.kind, block, n_before, n_active, curvature)
         end = minimise_parabola(block, gradient[:n_active], point.w[:n_active], limit, most)
         loss, slope, curvature, moved = _step(rows, block, point, end, loss)
-    point.slope[:] = slope
-    return n_active, size.max() <= limit
+    point.loss[0], point.slope[:], point.curvature[:] = loss, slope, curvature
+    return n_active, largest <= limit
 
 
-def _enough(size: Floats, w: Floats, limit: float) -> float:
-    """Violation that a feature outside must exceed to enter now; the others may not even want to after this step."""
-    return float(max(limit, AT_ONCE[0] * size.max(), AT_ONCE[1] * (size * (w != 0)).max()))
+def _wants_in(size: Floats, largest: float, is_in: Bools, limit: float) -> Bools:
+    """Which features are violated enough to enter now; the others may not even want to after this step."""
+    inside = size * is_in
+    return np.asarray(size > max(limit, AT_ONCE[0] * largest, AT_ONCE[1] * inside[inside.argmax()]))
 
 
 def _bring_forward(block: Block, n_active: int, is_entering: Bools, gradient: Floats) -> int:
@@ -135,10 +141,10 @@ def _bring_forward(block: Block, n_active: int, is_entering: Bools, gradient: Fl
     return n_active
 
 
-def _extend(block: Block, n_before: int, n_active: int, curvature: Floats) -> None:
+def _extend(kind: int, block: Block, n_before: int, n_active: int, curvature: Floats) -> None:
     """Bring the Hessian up to the columns that are new, or make it anew where the curvatures have changed."""
     first = n_before
-    if np.abs(curvature - block.curvature).sum() > STALE * block.curvature.sum():
+    if kind != SQUARED and np.abs(curvature - block.curvature).sum() > STALE * block.curvature.sum():
         block.curvature[:] = curvature
         block.factored[0] = 0
         first = 0
@@ -150,13 +156,13 @@ def _extend(block: Block, n_before: int, n_active: int, curvature: Floats) -> No
 
 def _step(rows: Rows, block: Block, point: Point, end: Floats, loss: float) -> tuple[float, Floats, Floats, bool]:
     """Go to where the parabola is lowest, or half as far until the objective falls, and evaluate the loss there."""
-    bend, ridge, w = block.bend[: len(end)], block.ridge[: len(end)], point.w[: len(end)]
+    w = point.w[: len(end)]
     f_move = np.dot(end - w, block.X[: len(end)])
-    height = (loss + _penalty(w, bend, ridge)) * (1 + ROUNDING)
-    while (end != w).any():
+    height = np.inf if rows.kind == SQUARED else (loss + _penalty(block, w)) * (1 + ROUNDING)
+    while np.count_nonzero(end != w):
         f = point.f + f_move
         loss, slope, curvature = evaluate(rows, f)
-        if rows.kind == SQUARED or loss + _penalty(end, bend, ridge) <= height:
+        if rows.kind == SQUARED or loss + _penalty(block, end) <= height:
             w[:] = end
             point.f[:] = f
             return loss, slope, curvature, True
@@ -166,8 +172,8 @@ def _step(rows: Rows, block: Block, point: Point, end: Floats, loss: float) -> t
     return loss, slope, curvature, False
 
 
-def _penalty(w: Floats, bend: Floats, ridge: Floats) -> float:
-    return float(np.dot(bend, np.abs(w)) + np.dot(ridge, w**2) / 2)
+def _penalty(block: Block, w: Floats) -> float:
+    return float(np.dot(block.bend[: len(w)], np.abs(w)) + np.dot(block.ridge[: len(w)], w * w) / 2)
 
 
 # -- the minimum of a parabola -----------------------------------------------------------------------------------------
@@ -176,23 +182,30 @@ def _penalty(w: Floats, bend: Floats, ridge: Floats) -> float:
 def minimise_parabola(block: Block, gradient: Floats, w: Floats, limit: float, most: int) -> Floats:
     """Coefficients where the parabola that has this gradient at w, with the penalties, is lowest.
 
-    Each step goes to the minimum of the active features with their signs, where those whose sign would change stay at
-    zero. Where that is not lower, one feature changes, as in the feature-sign search of Lee et al. (2007).
+    Each step goes to the minimum of the active features with their signs. It is the last one if no sign changes on the
+    way: the caller, which looks at the gradient of all columns next, sees whether others want in. Features whose sign
+    would change stay at zero; where that is not lower, one feature changes, as in the feature-sign search of Lee et al.
+    (2007).
     """
     w, bend, ridge = w.copy(), block.bend[: len(w)], block.ridge[: len(w)]
     bold = True
     for _ in range(most):
         excess = violations(gradient, w, bend)
         size = np.abs(excess)
-        if size.max() <= limit:
+        largest = size[size.argmax()]
+        if largest <= limit:
             break
-        active = _active(size, w, bend, limit, bold)
-        start = w[active]
-        move = _move(block, active, excess[active], start, bold)
+        active = _active(block.n_fixed, size, largest, w != 0, limit, bold)
+        start, slope = w[active], excess[active]
+        move, is_minimum = _move(block, active, slope, start, bold)
+        if is_minimum:
+            w[active] = start + move
+            return w
         change = times(block.hessian, active, move, len(w))
-        change[active] += ridge[active] * move
+        if ridge[-1] > 0:
+            change[active] += ridge[active] * move
         # No sign changes on the way, so the subgradient is the gradient.
-        if np.dot(move, excess[active] + change[active] / 2) < 0:
+        if np.dot(move, slope + change[active] / 2) < 0:
             w[active] = start + move
             gradient = gradient + change
             bold = True
@@ -203,64 +216,67 @@ def minimise_parabola(block: Block, gradient: Floats, w: Floats, limit: float, m
     return w
 
 
-def _active(size: Floats, w: Floats, bend: Floats, limit: float, bold: bool) -> Indices:
+def _active(n_fixed: int, size: Floats, largest: float, is_in: Bools, limit: float, bold: bool) -> Indices:
     """Features that may change: those that are in and some that want in; one at a time if not bold."""
-    may_change = (w != 0) | (bend == 0)
-    if bold:
-        may_change |= size > _enough(size, w, limit)
-    elif (size * may_change).max() <= limit:
-        may_change[np.argmax(size)] = True
+    may_change = is_in | _wants_in(size, largest, is_in, limit) if bold else is_in
+    may_change[:n_fixed] = True
+    if not bold and (size * may_change).max() <= limit:
+        may_change[size.argmax()] = True
     active: Indices = may_change.nonzero()[0]
     return active
 
 
-def _move(block: Block, active: Indices, excess: Floats, w: Floats, bold: bool) -> Floats:
-    """How far the active features go: to the minimum for their signs or, if not bold, to the first change of a sign."""
-    move, is_independent = solve(block, active, -excess)
-    is_independent |= w != 0
-    if bold and not is_independent.all():
-        kept = is_independent.nonzero()[0]
+def _move(block: Block, active: Indices, slope: Floats, w: Floats, bold: bool) -> tuple[Floats, bool]:
+    """How far the active features go, and whether that is the minimum for their signs.
+
+    Features whose sign would change become zero; if not bold, all go as far as the first change of a sign.
+    """
+    move, is_independent = solve(block, active, -slope)
+    is_out = w == 0
+    if bold and np.count_nonzero(is_out > is_independent):
+        kept = (is_out <= is_independent).nonzero()[0]
         move[:] = 0.0
-        move[kept] = solve(block, active[kept], -excess[kept])[0]
-    crosses = (w + move) * np.where(w == 0, -excess, w) < 0
-    crosses &= block.bend[active] > 0
-    if not crosses.any():
-        return move
+        move[kept] = solve(block, active[kept], -slope[kept])[0]
+    crosses = (w + move) * (w - slope * is_out) < 0
+    crosses[: block.n_fixed] = False  # these are always active, and have no sign to keep
+    if not np.count_nonzero(crosses):
+        return move, bold
     if bold:
-        return np.where(crosses, -w, move)
+        return np.where(crosses, -w, move), False
     shares = np.where(crosses, -w / np.where(crosses, move, 1.0), 1.0)
     first = np.argmin(shares)
     move *= shares[first]
     move[first] = -w[first]
-    return move
+    return move, False
 
 
 def solve(block: Block, active: Indices, right: Floats) -> tuple[Floats, Bools]:
     """Solve for the active features; and which of them are independent of those before them."""
     n_columns = len(active)
-    n_kept = min(n_columns, block.factored[0])
+    n_kept = min(n_columns, int(block.factored[0]))
     is_other = active[:n_kept] != block.factored[1 : n_kept + 1]
-    n_kept = int(is_other.argmax()) if is_other.any() else n_kept
+    n_kept = int(is_other.argmax()) if np.count_nonzero(is_other) else n_kept
     if n_kept < n_columns:
         _factorise(block, active, n_kept)
     # LAPACK counts by columns: the rows of a lower triangle are the columns of an upper one.
-    factor = block.factor[:n_columns, :n_columns].T
-    diagonal = block.hessian.diagonal()[active] + block.ridge[active]
-    return dpotrs(factor, right)[0], factor.diagonal() ** 2 > DEPENDENT * diagonal
+    return dpotrs(block.factor[:n_columns, :n_columns].T, right)[0], block.is_independent[:n_columns]
 
 
 def _factorise(block: Block, active: Indices, n_kept: int) -> None:
     """Lower triangle whose square is the Hessian of the active features, of which the first rows are kept."""
-    n_columns, new = len(active), np.arange(n_kept, len(active))
-    rows = block.hessian[active[n_kept:]].take(active, axis=1)
-    rows[new - n_kept, new] *= 1 + RIDGE
-    rows[new - n_kept, new] += block.ridge[active[n_kept:]]
+    n_columns, new = len(active), active[n_kept:]
+    rows = block.hessian[new].take(active, axis=1)
+    diagonal = rows.reshape(-1)[n_kept :: n_columns + 1]
+    diagonal *= 1 + RIDGE
+    diagonal += block.ridge[new]
     left, corner = rows[:, :n_kept], rows[:, n_kept:]
     if n_kept:
         left = dtrtrs(block.factor[:n_kept, :n_kept].T, left.T, trans=1)[0].T
         corner = corner - left @ left.T
+    triangle = dpotrf(corner.T)[0].T
     block.factor[n_kept:n_columns, :n_kept] = left
-    block.factor[n_kept:n_columns, n_kept:n_columns] = dpotrf(corner.T)[0].T
+    block.factor[n_kept:n_columns, n_kept:n_columns] = triangle
+    block.is_independent[n_kept:n_columns] = triangle.diagonal() ** 2 > DEPENDENT * diagonal
     block.factored[0] = n_columns
     block.factored[1 : n_columns + 1] = active
 

@@ -81,6 +81,7 @@ class _Room(NamedTuple):
     hessian: Floats
     factor: Floats
     factored: Indices
+    is_independent: Any
     places: Indices
     w: Floats
 
@@ -90,7 +91,7 @@ class _Room(NamedTuple):
         square = (n_columns, n_columns)
         return cls(
             np.empty((n_columns, n_rows)), np.empty(square), np.empty(square), np.zeros(n_columns + 1, dtype=np.intp),
-            np.empty(n_columns, dtype=np.intp), np.empty(n_columns),
+            np.empty(n_columns, dtype=bool), np.empty(n_columns, dtype=np.intp), np.empty(n_columns),
         )  # fmt: skip
 
     def enlarged(self, n_columns: int, n_kept: int) -> _Room:
@@ -121,14 +122,16 @@ class _Path:
         self.tol = problem.tol / 10 if problem.rows.kind == SQUARED else problem.tol
         self.room = _Room.of(64, n_rows)
         self.f = np.zeros(n_rows)
-        self.slope = evaluate(problem.rows, self.f)[1]
-        self.curvature = np.zeros(n_rows)
+        loss, self.slope, curvature = evaluate(problem.rows, self.f)
+        self.loss, self.curvature = np.array([loss]), curvature.copy()
+        # A parabola has one Hessian; any other is made when it is first needed.
+        self.of_hessian = curvature * (problem.rows.kind == SQUARED)
         self.middle, self.unit = np.zeros(n_columns), 1.0
         self.is_active = np.zeros(n_columns, dtype=bool)
         self.n_active = self.n_fixed = int(problem.free_intercept)
         if problem.free_intercept:
             self._enter_intercept()
-        self.gradient = self._gradient()
+        self._look_at_all()
         self.strongest = float(np.abs(self.gradient).max(initial=0.0))
 
     def _enter_intercept(self) -> None:
@@ -138,6 +141,7 @@ class _Path:
         self.middle = np.asarray(self.problem.X.T @ weight) / weight.sum()
         self.unit = 1.0 + float(np.abs(self.middle).max(initial=0.0))
         self.room.X[0], self.room.places[0], self.room.w[0] = self.unit, -1, 0.0
+        self.room.hessian[0, 0] = self.unit**2 * self.of_hessian.sum()
         self._minimise(0.0, 0.0, np.zeros(0, dtype=np.intp), _FLOOR * self.unit * float(np.abs(self.slope).sum()))
 
     def move_to(self, penalty: float, known: float) -> bool:
@@ -149,7 +153,7 @@ class _Path:
         candidates = self._outside(self.problem.l1_ratio * (2 * penalty - known))
         while True:
             converged = self._minimise(bend, ridge, candidates, limit)
-            self.gradient = self._gradient()
+            self._look_at_all()
             gap = self._gap_to_the_first(bend)
             limit = min(limit, gap / 2) if gap else limit
             missed = self._outside(bend + limit)
@@ -159,29 +163,30 @@ class _Path:
 
     def _outside(self, gradient: float) -> Indices:
         """Columns outside with at least this gradient, the largest ones if they are many."""
-        size = np.abs(self.gradient)
-        columns = ((size >= gradient) & ~self.is_active).nonzero()[0]
+        columns: Indices = (self.pull >= max(gradient, 0.0)).nonzero()[0]
         if len(columns) <= _AT_ONCE:
             return columns
-        return columns[np.argpartition(-size[columns], _AT_ONCE)[:_AT_ONCE]]
+        return columns[np.argpartition(-self.pull[columns], _AT_ONCE)[:_AT_ONCE]]
 
     def _gap_to_the_first(self, bend: float) -> float:
         """How much a first feature wants in, however little that is, so that no tolerance keeps it out."""
         n_features = self.problem.n_features
-        if self.is_active[:n_features].any():
+        if np.count_nonzero(self.is_active[:n_features]):
             return 0.0
-        gap = float(np.abs(self.gradient[:n_features]).max(initial=0.0)) - bend
+        gap = float(self.pull[:n_features].max(initial=0.0)) - bend
         return gap if gap > _TIE * self.strongest else 0.0
 
     def _forget(self) -> None:
         """Columns that have left are like those that have never been in."""
+        if 1.2 * np.count_nonzero(self.room.w[: self.n_active]) + 9 >= self.n_active:
+            return
         is_in = self.room.w[: self.n_active] != 0
         is_in[: self.n_fixed] = True
-        kept = is_in.nonzero()[0]
-        if 1.2 * len(kept) + 8 < self.n_active:
-            self.is_active[self.room.places[: self.n_active][~is_in]] = False
-            self.room.keep(kept)
-            self.n_active = len(kept)
+        left = self.room.places[: self.n_active][~is_in]
+        self.is_active[left] = False
+        self.pull[left] = np.abs(self.gradient[left])
+        self.room.keep(is_in.nonzero()[0])
+        self.n_active = int(is_in.sum())
 
     def solution(self) -> Solution:
         """The model where the path is."""
@@ -195,7 +200,7 @@ class _Path:
         if n_columns == 0:
             return True
         block = self._block(bend, ridge, candidates)
-        point = Point(self.room.w[:n_columns], self.f, self.slope)
+        point = Point(self.room.w[:n_columns], self.f, self.loss, self.slope, self.curvature)
         most = self.problem.max_iter if self.problem.rows.kind == SQUARED else _MOST_STEPS
         self.n_active, converged = self.minimise(self.problem.rows, block, point, n_before, limit, most)
         self.is_active[block.places[n_before : self.n_active]] = True
@@ -206,16 +211,26 @@ class _Path:
         n_columns = self.n_active + len(candidates)
         if n_columns > len(self.room.w):
             self.room = self.room.enlarged(2 * n_columns, self.n_active)
-        X, hessian, factor, factored, places, w = self.room
+        X, hessian, factor, factored, is_independent, places, w = self.room
         if ridge:
             factored[0] = 0
-        X[self.n_active : n_columns] = self.problem.columns(candidates) - self.middle[candidates, None]
-        places[self.n_active : n_columns] = candidates
-        w[self.n_active : n_columns] = 0.0
-        bends, ridges = np.full(n_columns, bend), np.full(n_columns, ridge)
+        if len(candidates):
+            X[self.n_active : n_columns] = self.problem.columns(candidates) - self.middle[candidates, None]
+            places[self.n_active : n_columns] = candidates
+            w[self.n_active : n_columns] = 0.0
+        bends, ridges = np.empty(n_columns), np.empty(n_columns)
+        bends.fill(bend)
+        ridges.fill(ridge)
         bends[: self.n_fixed] = ridges[: self.n_fixed] = 0.0
-        return Block(X[:n_columns], hessian, self.curvature, places[:n_columns], factor, factored, bends, ridges)
+        return Block(
+            X[:n_columns], hessian, self.of_hessian, places[:n_columns], factor, factored, is_independent,
+            bends, ridges, self.n_fixed,
+        )  # fmt: skip
 
-    def _gradient(self) -> Floats:
-        gradient = np.asarray(self.problem.X.T @ self.slope)
-        return gradient - self.slope.sum() * self.middle if self.problem.free_intercept else gradient
+    def _look_at_all(self) -> None:
+        """Compute the gradient of all columns, and how much those outside are pulled in."""
+        self.gradient: Floats = np.asarray(self.problem.X.T @ self.slope)
+        if self.problem.free_intercept:
+            self.gradient -= self.slope.sum() * self.middle
+        self.pull: Floats = np.abs(self.gradient)
+        self.pull[self.room.places[self.n_fixed : self.n_active]] = -1.0

@@ -165,8 +165,9 @@ def test_the_tolerance_holds_for_columns_far_from_zero_as_they_are(solver):
 
 def block_of(hessian, ridge):
     size = len(hessian)
-    n = np.zeros(size)
-    return Block(n, hessian, n, n, np.empty((size, size)), np.zeros(size + 1, dtype=np.intp), n, np.full(size, ridge))
+    n, is_independent = np.zeros(size), np.zeros(size, dtype=bool)
+    factor, factored = np.empty((size, size)), np.zeros(size + 1, dtype=np.intp)
+    return Block(n, hessian, n, n, factor, factored, is_independent, n, np.full(size, ridge), 0)
 
 
 @settings(max_examples=30)
@@ -174,20 +175,21 @@ def block_of(hessian, ridge):
 def test_a_factor_that_is_brought_up_to_date_solves_like_a_new_one(seed, ridge):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((20, 9))
-    block = block_of(X.T @ X, ridge)
+    hessian = X.T @ X
+    blocks = {solve: block_of(hessian, ridge) for solve in (active_set.solve, active_set.solve_by_rows)}
     for _ in range(6):
         active = np.flatnonzero(rng.random(9) < 0.6)
         if len(active) == 0:
             continue
         right = rng.standard_normal(len(active))
-        expected = np.linalg.solve((block.hessian + ridge * np.eye(9))[np.ix_(active, active)], right)
-        for solve in (active_set.solve, active_set.solve_by_rows):
+        expected = np.linalg.solve((hessian + ridge * np.eye(9))[np.ix_(active, active)], right)
+        for solve, block in blocks.items():
             solution, is_independent = solve(block, active, right)
             np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-10)
             assert is_independent.all()
         move = rng.standard_normal(len(active))
         for times in (active_set.times, active_set.times_by_rows):
-            np.testing.assert_allclose(times(block.hessian, active, move, 7), block.hessian[:7, active] @ move)
+            np.testing.assert_allclose(times(hessian, active, move, 7), hessian[:7, active] @ move)
 
 
 @pytest.mark.parametrize("solve", [active_set.solve, active_set.solve_by_rows])
