@@ -159,7 +159,7 @@ class CoSelectionDisplay:
             With `ax_` and `figure_`.
         """
         order = self._order(check_count(top_k, "top_k", optional=True))
-        side = min(max(3.2, 1.6 + 0.2 * len(order)), 8.0)
+        side = min(max(4.4, 2.4 + 0.2 * len(order)), 9.0)
         self.figure_, self.ax_ = figure_and_axes(ax, (side, side))
         if order.size:
             self.ax_.imshow(self._picture(order), interpolation="nearest", aspect="equal")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["kind", "selector", "reference", "estimate", "low", "high", "pvalue"]
 _LEVEL = 0.05
+_MOST_PAIRS = 45  # of ten selectors: more lines can't be named
 
 
 class StabilityComparisonDisplay:
@@ -90,7 +91,8 @@ class StabilityComparisonDisplay:
         comparison : SelectorComparison
             What :func:`~skstab.model_selection.compare_selectors` returns.
         reference : str, default=None
-            Show only the differences from this selector; None shows those of all pairs.
+            Show only the differences from this selector; None shows those of all pairs, or, with more than ten
+            selectors, the differences from the most stable one.
 
         Returns
         -------
@@ -102,7 +104,10 @@ class StabilityComparisonDisplay:
         check_comparison(comparison)
         measure = get_measure(comparison.measure)
         stabilities = _stabilities(comparison, measure)
-        pairs = _pairs(list(stabilities["selector"]), reference)
+        names = list(stabilities["selector"])
+        if reference is None and len(names) * (len(names) - 1) > 2 * _MOST_PAIRS:
+            reference = names[0]
+        pairs = _pairs(names, reference)
         table = pd.concat([stabilities, _differences(comparison, pairs)], ignore_index=True)
         return cls(table, measure=measure.name)
 
@@ -153,6 +158,8 @@ class StabilityComparisonDisplay:
         for rows, fill in ((is_clear, DARK), (~is_clear, "white")):
             if rows.any():
                 self._points(table[rows], places[rows], "D", DARK, fill)
+        if not names_fit(self.ax_.yaxis, places[-1] + 1):
+            return
         for place, pvalue in zip(places, table["pvalue"], strict=True):
             text = "p < 0.001" if pvalue < 0.001 else f"p = {pvalue:.3f}"
             self.ax_.text(1.02, place, text, transform=self.ax_.get_yaxis_transform(), va="center", fontsize="small")

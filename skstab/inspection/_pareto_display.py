@@ -12,6 +12,7 @@ from skstab.inspection._plotting import (
     add_legend_beside,
     error_lengths,
     figure_and_axes,
+    points_along,
     stability_label,
 )
 from skstab.model_selection import ParetoRefit, search_table
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MARKS = {"knee": "s", "weighted": "D", "one_se": "^", "tolerance": "v"}
+_MARK_SIZE, _STEP = 6.5, 10.0  # points
+_MANY = 40  # candidates beyond which error bars cover everything
 
 
 class ParetoFrontDisplay:
@@ -205,6 +208,7 @@ class ParetoFrontDisplay:
         self.figure_, self.ax_ = figure_and_axes(ax)
         table = self.frame().dropna(subset=["score", "stability"])
         drawn = self._draw_candidates(table) | self._draw_choices(table)
+        self._widen(table)
         self.ax_.set_xlabel(self.score, parse_math=False)
         self.ax_.set_ylabel(stability_label(self.stability, about=self._about(table)), parse_math=False)
         if legend:
@@ -222,7 +226,11 @@ class ParetoFrontDisplay:
         front = table[table["on_front"]].sort_values(["score", "stability"], ascending=[True, False])
         others = table[~table["on_front"]]
         drawn = {"Pareto front": self._points(front, "-o", COLOURS[0], COLOURS[0], 3)}
-        if len(others):
+        if len(others) > _MANY:
+            (drawn["other candidates"],) = self.ax_.plot(
+                others["score"], others["stability"], "o", color=GREY, alpha=0.5, markersize=3, zorder=2
+            )
+        elif len(others):
             drawn["other candidates"] = self._points(others, "o", GREY, PALE, 2)
         return drawn
 
@@ -244,19 +252,34 @@ class ParetoFrontDisplay:
     def _draw_choices(self, table: pd.DataFrame) -> dict[str, Any]:
         drawn = {}
         if table["chosen"].any():
-            drawn["chosen"] = self._mark(table[table["chosen"]], "*", 12, COLOURS[4])
+            drawn["chosen"] = self._mark(table[table["chosen"]], "*", 13, COLOURS[4])
         details = {"weighted": f" (γ = {self.gamma:g})", "tolerance": f" ({self.tolerance})"}
-        for rank, strategy in enumerate(_MARKS):
+        for strategy, marker in _MARKS.items():
             rows = table[table["strategies"].str.contains(strategy)]
             if len(rows):
-                # Concentric marks where strategies agree.
+                # No candidate is on the upper right of the front: the marks stand there in a row.
+                rank = rows["strategies"].iloc[0].split(", ").index(strategy)
                 name = strategy + details.get(strategy, "")
-                drawn[name] = self._mark(rows, _MARKS[strategy], 11 + 3.5 * rank, "none")
+                drawn[name] = self._mark(rows, marker, _MARK_SIZE, "white", shift=_STEP * (rank + 1))
         return drawn
 
-    def _mark(self, rows: pd.DataFrame, marker: str, size: float, fill: str) -> Any:
+    def _mark(self, rows: pd.DataFrame, marker: str, size: float, fill: str, *, shift: float = 0.0) -> Any:
+        """Mark a candidate, or stand beside it by a number of points to the right, and a step above it."""
         from matplotlib.lines import Line2D
+        from matplotlib.transforms import offset_copy
 
         style: dict[str, Any] = {"marker": marker, "linestyle": "none", "color": DARK, "markerfacecolor": fill}
-        self.ax_.plot(rows["score"], rows["stability"], markersize=size, zorder=4, **style)
+        above = _STEP if shift else 0.0
+        where = offset_copy(self.ax_.transData, self.ax_.figure, x=shift, y=above, units="points")
+        self.ax_.plot(rows["score"], rows["stability"], markersize=size, zorder=4, transform=where, **style)
         return Line2D([], [], markersize=7, **style)
+
+    def _widen(self, table: pd.DataFrame) -> None:
+        """Make room for the marks beside and above the candidates on the upper right."""
+        n_marks = table["strategies"].str.split(", ").str.len().max() if table["strategies"].any() else 0
+        for axis, steps in (("x", n_marks + 1), ("y", 2)):
+            get, put = getattr(self.ax_, f"get_{axis}lim"), getattr(self.ax_, f"set_{axis}lim")
+            low, high = get()
+            name = "score" if axis == "x" else "stability"
+            room = steps * _STEP / points_along(getattr(self.ax_, f"{axis}axis")) * (high - low)
+            put(low, max(high, table[name].max() + room))

@@ -261,8 +261,10 @@ class StabilityPathDisplay:
         n_top = n_named - len(named) if len(rest) > _MANY else 0
         top, rest = np.split(rest, [n_top])
         drawn = [(self.feature_names[i], self._path(values, curves[i], rank)) for rank, i in enumerate(named)]
+        if n_top:
+            drawn.append(("not selected:", _nothing()))
         for rank, i in enumerate(top, start=len(named)):
-            drawn.append((f"{self.feature_names[i]} (not selected)", self._path(values, curves[i], rank, width=0.8)))
+            drawn.append((self.feature_names[i], self._path(values, curves[i], rank, width=0.8)))
         for name, columns, colour in (("more selected", more, GREY), ("not selected", rest, PALE)):
             if len(columns):
                 label = f"{len(columns)} {'others' if n_top and name == 'not selected' else name}"
@@ -322,6 +324,13 @@ def _curves(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
     order = np.argsort(values[0], kind="stable")
     return values[0, order], curves[:, order], selected[:, 0]
+
+
+def _nothing() -> Any:
+    """Handle of a heading in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none")
 
 
 def _check_stability(table: Any) -> Any:

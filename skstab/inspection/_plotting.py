@@ -44,7 +44,7 @@ def require_matplotlib() -> Any:
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
-        raise ImportError("plot() needs matplotlib: pip install 'skstab[plot]'") from error
+        raise ImportError("plot() needs matplotlib: pip install matplotlib") from error
     return plt
 
 
@@ -136,7 +136,7 @@ def names_fit(axis: Any, n_names: int) -> bool:
     return _room(axis, n_names) >= _SMALLEST_FONT * _LINE_HEIGHT
 
 
-def name_ticks(axis: Any, names: Sequence[Any], *, width: int | None = None) -> None:
+def name_ticks(axis: Any, names: Sequence[Any], *, places: Any = None, width: int | None = None) -> None:
     """Name the ticks 0, 1, … of an axis, as large as there is space; vertical if they are too long to be horizontal."""
     from matplotlib import rcParams
 
@@ -149,7 +149,8 @@ def name_ticks(axis: Any, names: Sequence[Any], *, width: int | None = None) -> 
     if axis.axis_name == "x" and not is_upright:
         size = min(size, lying)
     # A dollar sign in a name is not mathematics.
-    axis.set_ticks(range(len(names)), labels, fontsize=size, parse_math=False, rotation=90 if is_upright else 0)
+    at = range(len(names)) if places is None else places
+    axis.set_ticks(at, labels, fontsize=size, parse_math=False, rotation=90 if is_upright else 0)
 
 
 def _longest_name(axis: Any, size: float) -> int:
@@ -163,6 +164,11 @@ def _room(axis: Any, n: int) -> float:
     box = axis.axes.get_window_extent()
     pixels = box.height if axis.axis_name == "y" else box.width
     return float(pixels * _share_left(axis) * 72 / axis.axes.figure.dpi / max(n, 1))
+
+
+def points_along(axis: Any) -> float:
+    """Length of an axis in points, after the layout of the figure."""
+    return _room(axis, 1)
 
 
 def _share_left(axis: Any) -> float:

@@ -261,9 +261,17 @@ class SelectionFrequencyDisplay:
     def _name(self, table: pd.DataFrame) -> None:
         n_drawn, n_features = len(table), len(self.frequencies)
         name_ticks(self.ax_.yaxis, list(table["feature"]))
-        self.ax_.set(xlim=(-0.02, 1.02), ylim=(n_drawn - 0.4, -0.6), xlabel=self._frequency_label())
         is_all = n_drawn == n_features
+        label = self._frequency_label() if is_all else f"{self._frequency_label()}\n{self._others(table)}"
+        self.ax_.set(xlim=(-0.02, 1.02), ylim=(n_drawn - 0.4, -0.6), xlabel=label)
         self.ax_.set_ylabel("feature" if is_all else f"the {n_drawn} most frequent of {n_features} features")
+
+    def _others(self, table: pd.DataFrame) -> str:
+        """Summary of the features that are not drawn."""
+        rest = np.delete(self.frequencies, table["column"])
+        if not rest.any():
+            return f"never selected: the {len(rest)} others"
+        return f"the {len(rest)} others: at most {rest.max():.2f}; {np.sum(rest == 0)} of them never selected"
 
     def _number(self, table: pd.DataFrame, order: str) -> None:
         self.ax_.set(ylim=(-0.02, 1.02), xlim=(-0.6, len(table) - 0.4), ylabel=self._frequency_label())

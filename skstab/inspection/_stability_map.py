@@ -44,6 +44,8 @@ class FeatureStabilityMapDisplay:
         Which features each run selected; None means those with an importance.
     feature_names : array-like of str, default=None
         Names of the features; None uses those of a DataFrame, or x0, x1, …
+    like : FeatureStabilityMapDisplay, default=None
+        Another map: features that have a colour in both have the same colour.
 
     Attributes
     ----------
@@ -69,7 +71,12 @@ class FeatureStabilityMapDisplay:
     """
 
     def __init__(
-        self, importances: MatrixLike, *, supports: MatrixLike | None = None, feature_names: NamesLike | None = None
+        self,
+        importances: MatrixLike,
+        *,
+        supports: MatrixLike | None = None,
+        feature_names: NamesLike | None = None,
+        like: FeatureStabilityMapDisplay | None = None,
     ) -> None:
         self.importances = abs(csr_array(as_weights(importances, "importances")))
         self.feature_names = names_of(importances, self.importances.shape[1], feature_names)
@@ -77,9 +84,12 @@ class FeatureStabilityMapDisplay:
         if self.supports.shape != self.importances.shape:
             shapes = f"{self.importances.shape}, got {self.supports.shape}"
             raise ValueError(f"supports must have the shape of importances, {shapes}")
+        if not isinstance(like, FeatureStabilityMapDisplay | None):
+            raise TypeError(f"like must be a FeatureStabilityMapDisplay or None, got {type(like).__name__}")
+        self.like = like
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
+    def from_estimator(cls, estimator: Any, *, like: FeatureStabilityMapDisplay | None = None) -> Self:
         """Map the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters
@@ -87,6 +97,8 @@ class FeatureStabilityMapDisplay:
         estimator : StabilityCV or Runs
             Fitted; also a pipeline or a search that contains one. If it has no importances, the features that a run
             selected have equal shares of its row.
+        like : FeatureStabilityMapDisplay, default=None
+            Another map: features that have a colour in both have the same colour.
 
         Returns
         -------
@@ -95,11 +107,16 @@ class FeatureStabilityMapDisplay:
         """
         runs = runs_of(estimator)
         weights = runs.supports if runs.importances is None else runs.importances
-        return cls(weights, supports=runs.supports, feature_names=runs.feature_names)
+        return cls(weights, supports=runs.supports, feature_names=runs.feature_names, like=like)
 
     @classmethod
     def from_importances(
-        cls, importances: MatrixLike, *, supports: MatrixLike | None = None, feature_names: NamesLike | None = None
+        cls,
+        importances: MatrixLike,
+        *,
+        supports: MatrixLike | None = None,
+        feature_names: NamesLike | None = None,
+        like: FeatureStabilityMapDisplay | None = None,
     ) -> Self:
         """Map a table of importances.
 
@@ -111,13 +128,15 @@ class FeatureStabilityMapDisplay:
             Which features each run selected; None means those with an importance.
         feature_names : array-like of str, default=None
             Names of the features; None uses those of a DataFrame, or x0, x1, …
+        like : FeatureStabilityMapDisplay, default=None
+            Another map: features that have a colour in both have the same colour.
 
         Returns
         -------
         display : FeatureStabilityMapDisplay
             The display, not drawn yet.
         """
-        return cls(importances, supports=supports, feature_names=feature_names)
+        return cls(importances, supports=supports, feature_names=feature_names, like=like)
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the rectangles.
@@ -177,18 +196,34 @@ class FeatureStabilityMapDisplay:
         """
         n_colours = check_count(n_colours, "n_colours", most=N_STYLES)
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_colours, least=4.8)))
-        coloured, rest = _split(self.frame(), n_colours)
-        artists = [_rectangles(part, **FILLS[rank]) for rank, part in coloured.groupby("rank")]
-        names = list(coloured.drop_duplicates("rank").sort_values("rank")["feature"])
+        table = self.frame()
+        coloured, rest = _split(table, n_colours)
+        names = list(_in_rank_order(coloured))
+        styles = self._styles(n_colours)
+        artists = [
+            _rectangles(part, **FILLS[styles[name]])
+            for name, (_, part) in zip(names, coloured.groupby("rank"), strict=True)
+        ]
         if len(rest):
             artists.append(_rectangles(rest, facecolor=PALE))
-            names.append("others")
+            n_others = table["column"].nunique() - len(names)
+            names.append(f"{n_others} other{'s' * (n_others > 1)}")
         for artist in artists:
             self.ax_.add_collection(artist)
         self._label(measures)
         if legend:
             add_legend_beside(self.ax_, artists, names)
         return self
+
+    def _styles(self, n_colours: int) -> dict[Any, int]:
+        """Number of the style of each coloured feature, by name; those of the other map keep theirs."""
+        styles = {} if self.like is None else self.like._styles(n_colours)
+        names = _in_rank_order(self.frame().query("rank < @n_colours"))
+        taken = [styles[name] for name in names if name in styles]
+        # Styles of neither map first, then those that the other map gave to features that have no colour here.
+        free = [number for number in range(N_STYLES) if number not in styles.values()]
+        free += [number for number in range(N_STYLES) if number not in (*taken, *free)]
+        return styles | dict(zip((name for name in names if name not in styles), free, strict=False))
 
     def _label(self, measures: bool) -> None:
         self.ax_.set(xlim=(0, 1), ylim=(self.supports.shape[0] - 0.5, -0.5), xlabel="share of importance", ylabel="run")
@@ -208,6 +243,11 @@ def _shares(importances: Any) -> tuple[Any, Any, Any]:
     runs, columns = entries.coords
     totals = np.bincount(runs, weights=entries.data, minlength=importances.shape[0])
     return runs, columns, entries.data / totals[runs]
+
+
+def _in_rank_order(table: pd.DataFrame) -> pd.Series:
+    """Names of the features of a table of rectangles, one for each rank."""
+    return table.drop_duplicates("rank").sort_values("rank")["feature"]
 
 
 def _split(table: pd.DataFrame, n_colours: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -289,16 +289,19 @@ class StabilityReport:
 
     @property
     def maps(self) -> list[Picture]:
-        """Maps of the selectors that select something."""
+        """Maps of the selectors that select something; a feature has the same colour in all of them."""
+        like = None
+        displays = {}
+        for name in self.frame.index[self.frame["n_features"] > 0]:
+            displays[name] = like = FeatureStabilityMapDisplay.from_estimator(self.comparison.runs[name], like=like)
         return [
             draw(
-                FeatureStabilityMapDisplay.from_estimator(self.comparison.runs[name]),
+                displays[name],
                 f"Feature stability map of {name}: stability {row.stability:.2f}, {row.n_features:.1f} features on "
                 f"average. Most frequent: {', '.join(self._top(self.comparison.runs[name]))}.",
                 f"{name}: one row per resample, one colour per feature, as wide as its share of the importances.",
             )
-            for name, row in self.frame.iterrows()
-            if row.n_features > 0
+            for name, row in self.frame.loc[list(displays)].iterrows()
         ]
 
     def _top(self, runs: StabilityCV, n: int = 5) -> list[str]:

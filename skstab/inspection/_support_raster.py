@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, issparse
 
 from skstab._typing import NamesLike, RunsLike
 from skstab.inspection._plotting import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skstab.model_selection import SelectorComparison
+    from skstab.runs import Runs
 
 _PIXELS_PER_COLUMN = 2
 
@@ -149,9 +150,7 @@ class SupportRasterDisplay:
         runs, columns = coo_array(self.runs[name].supports).coords
         return pd.DataFrame({"selector": name, "run": runs, "feature": self.feature_names[columns], "column": columns})
 
-    def plot(
-        self, ax: Any = None, *, order: Literal["column", "frequency"] = "column", top_k: int | None = None
-    ) -> Self:
+    def plot(self, ax: Any = None, *, order: Literal["column", "frequency"] = "column", top_k: int | None = 40) -> Self:
         """Draw the raster.
 
         Parameters
@@ -160,8 +159,9 @@ class SupportRasterDisplay:
             Axes to draw in; None makes a figure.
         order : {"column", "frequency"}, default="column"
             Whether features are in the order of the data, or the most frequently selected ones first.
-        top_k : int, default=None
-            Draw only this number of the most frequently selected features; None draws all.
+        top_k : int, default=40
+            Draw this number of the most frequently selected features; a bar on the right shows how many of the others
+            each run selected. None draws all.
 
         Returns
         -------
@@ -170,8 +170,8 @@ class SupportRasterDisplay:
 
         Notes
         -----
-        If there are more features than the axes can show, neighbours share a column of the picture, which is dark where
-        at least one of them is selected.
+        If there are more features than can be named, they are numbered; if there are more than the axes can show,
+        neighbours share a column of the picture, which is dark where at least one of them is selected.
         """
         columns = self._columns(order, check_count(top_k, "top_k", optional=True))
         self.figure_, self.ax_ = figure_and_axes(ax)
@@ -218,13 +218,29 @@ class SupportRasterDisplay:
         return np.cumsum([len(runs) for runs in self.runs.values()])
 
     def _name_features(self, columns: np.ndarray, order: str) -> None:
-        if names_fit(self.ax_.xaxis, len(columns)):
-            name_ticks(self.ax_.xaxis, self.feature_names[columns])
-            self.ax_.vlines(np.arange(1, len(columns)) - 0.5, *self.ax_.get_ylim(), color="white", linewidth=1)
-            self.ax_.set_xlabel("feature")
+        n, n_features = len(columns), len(self.feature_names)
+        width = 0 if n == n_features else 2 + n // 8
+        if not names_fit(self.ax_.xaxis, n + width):
+            whole_numbers(self.ax_.xaxis)
+            self.ax_.set_xlabel(number_label(order, n, n_features))
             return
-        whole_numbers(self.ax_.xaxis)
-        self.ax_.set_xlabel(number_label(order, len(columns), len(self.feature_names)))
+        names: list[Any] = list(self.feature_names[columns])
+        places: list[float] = list(range(n))
+        self.ax_.vlines(np.arange(1, n) - 0.5, *self.ax_.get_ylim(), color="white", linewidth=1)
+        if width:
+            names.append(self._draw_others(columns, width))
+            places.append(n + (width - 1) / 2)
+        name_ticks(self.ax_.xaxis, names, places=places)
+        self.ax_.set_xlabel("feature")
+
+    def _draw_others(self, columns: np.ndarray, width: int) -> str:
+        """Draw how many other features each run selected, as wide as this number of columns, and return the label."""
+        counts = np.concatenate([np.delete(_dense(runs), columns, axis=1).sum(axis=1) for runs in self.runs.values()])
+        n, most = len(columns), max(int(counts.max()), 1)
+        self.ax_.barh(np.arange(len(counts)), counts / most * (width - 0.5), left=n, height=1.0, color=GREY)
+        self.ax_.axvline(n - 0.25, color=GREY, linewidth=0.8)
+        self.ax_.set(xlim=(-0.5, n + width - 0.5), ylim=(len(counts) - 0.5, -0.5))
+        return f"≤ {most} of {len(self.feature_names) - n} others"
 
     def _name_blocks(self) -> None:
         if len(self.runs) == 1:
@@ -238,3 +254,7 @@ class SupportRasterDisplay:
         self.ax_.set_yticks(middles, shorten_all(list(self.runs)), parse_math=False)
         self.ax_.tick_params(axis="y", length=0)
         self.ax_.set_ylabel("runs")
+
+
+def _dense(runs: Runs) -> np.ndarray:
+    return np.asarray(runs.supports.toarray() if issparse(runs.supports) else runs.supports)

@@ -287,11 +287,13 @@ class SelectorComparison:
         scored = {name: Scored.of(fitted.runs_) for name, fitted in self.runs.items()}
         return by_score(table, scored, self.dummy, groups=self.groups, level=level, margin=accepted)
 
-    def plot(self, **options: Any) -> Display:
+    def plot(self, *, ax: Any = None, **options: Any) -> Display:
         """Draw the stability of the selectors and their differences.
 
         Parameters
         ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a figure.
         **options : dict
             Parameters of :meth:`skstab.inspection.StabilityComparisonDisplay.from_comparison`.
 
@@ -300,7 +302,7 @@ class SelectorComparison:
         display : StabilityComparisonDisplay
             Drawn.
         """
-        return draw("comparison", self, **options)
+        return draw("comparison", self, ax=ax, **options)
 
     def __repr__(self) -> str:
         table = self.frame().to_string(float_format="{:.3g}".format, na_rep="")

@@ -54,6 +54,18 @@ def test_differences_can_be_those_from_a_reference(comparison):
     assert set(below["selector"]) == {"best 2", "best 8"}
 
 
+def test_more_than_ten_selectors_are_compared_with_the_most_stable_one():
+    X, y = make_classification(60, n_features=12, n_informative=3, random_state=0)
+    selectors = {f"best {k}": SelectKBest(k=k) for k in range(1, 12)}
+    found = compare_selectors(selectors, X, y, cv=BootstrapSplit(6, random_state=0))
+    display = StabilityComparisonDisplay.from_comparison(found).plot()
+    table = display.frame()
+    assert list(table["kind"]) == ["stability"] * 11 + ["difference"] * 10
+    assert set(table["reference"].dropna()) == {table["selector"][0]}
+    assert len(display.ax_.get_yticklabels()) == 22
+    assert len(display.ax_.texts) == 10
+
+
 def test_an_unknown_reference_is_named(comparison):
     with pytest.raises(ValueError, match=r"reference must be one of the selectors \[.*\], got 'lasso'"):
         StabilityComparisonDisplay.from_comparison(comparison, reference="lasso")

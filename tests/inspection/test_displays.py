@@ -175,7 +175,7 @@ def test_without_matplotlib_only_plotting_fails_and_says_what_to_install():
     top = Path(__file__).parents[2]
     command = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=top)
-    assert done.stdout.splitlines() == ["plot() needs matplotlib: pip install 'skstab[plot]'"] * len(DISPLAYS)
+    assert done.stdout.splitlines() == ["plot() needs matplotlib: pip install matplotlib"] * len(DISPLAYS)
 
 
 # -- names and styles --------------------------------------------------------------------------------------------------

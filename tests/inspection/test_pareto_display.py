@@ -1,5 +1,7 @@
 """The front of a search: intervals of one-level and nested searches, choices, and what is drawn of them."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -88,7 +90,7 @@ def test_strategies_choose_as_the_refit_would():
         assert [index for index in table.index if strategy in table.loc[index, "strategies"].split(", ")] == [choice]
 
 
-def test_strategies_that_can_not_be_told_are_left_out():
+def test_strategies_that_lack_what_they_need_are_left_out():
     results = {"accuracy": [0.9, 0.8], "nogueira": [0.4, 0.9]}
     table = ParetoFrontDisplay.from_results(results, "accuracy", "nogueira").frame()
     assert {name for names in table["strategies"] for name in names.split(", ") if name} == {"knee", "weighted"}
@@ -187,10 +189,36 @@ def test_the_legend_names_what_is_there():
     assert bare.plot(legend=False).ax_.get_legend() is None
 
 
-def test_strategies_that_agree_stand_around_each_other():
-    ax = ParetoFrontDisplay.from_results(RESULTS, "accuracy", "nogueira", tolerance=0.1).plot().ax_
-    sizes = [lines_by_marker(ax)[marker].get_markersize() for marker in "sD^v"]
-    assert sizes == sorted(set(sizes))
+def positions(display):
+    """Where marks are on the screen, in points, and the size of the axes."""
+    display.figure_.canvas.draw()
+    scale = 72 / display.figure_.dpi
+    marks = {line.get_marker(): line for line in display.ax_.lines if line.get_marker() in ("s", "D", "^", "v", "*")}
+    found = {name: line.get_transform().transform(line.get_xydata())[0] * scale for name, line in marks.items()}
+    box = display.ax_.get_window_extent()
+    return found, np.array([[box.x0, box.y0], [box.x1, box.y1]]) * scale
+
+
+@pytest.mark.parametrize("results", [RESULTS, {"accuracy": [0.7, 0.9], "nogueira": [0.5, 1.0]}])
+def test_marks_of_strategies_that_agree_stand_apart_and_inside(results):
+    display = ParetoFrontDisplay.from_results(results, "accuracy", "nogueira", tolerance=0.1, chosen=1).plot()
+    marks, (lowest, highest) = positions(display)
+    assert len(marks) >= 4
+    for one, two in combinations(marks, 2):
+        assert np.linalg.norm(marks[one] - marks[two]) > 8
+    assert all((lowest < place).all() and (place < highest).all() for place in marks.values())
+
+
+def test_many_candidates_off_the_front_have_no_bars():
+    rng = np.random.default_rng(0)
+    table = {"a": rng.random(300), "a_se": np.full(300, 0.1), "s": rng.random(300)}
+    display = ParetoFrontDisplay.from_results(table, "a", "s").plot()
+    assert len(display.ax_.containers) == 1
+    is_on = display.frame()["on_front"]
+    assert sorted(len(line.get_xdata()) for line in display.ax_.lines if line.get_marker() == "o") == [
+        is_on.sum(),
+        300 - is_on.sum(),
+    ]
 
 
 def test_axes_are_named_after_score_and_measure():

@@ -148,7 +148,7 @@ def test_of_thousands_of_features_the_top_ones_are_named_also_where_they_are_not
     display = StabilityPathDisplay.from_path(paths, np.geomspace(1, 0.01, 10), threshold=0.75).plot(n_named=4)
     top = np.argsort(-np.delete(paths.max(axis=1), 7))[:3]
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert names == ["x7", *(f"x{i + (i >= 7)} (not selected)" for i in top), "1996 others"]
+    assert names == ["x7", "not selected:", *(f"x{i + (i >= 7)}" for i in top), "1996 others"]
     selected, *others, _ = display.ax_.lines
     assert all(line.get_linewidth() < selected.get_linewidth() for line in others)
 

@@ -98,7 +98,7 @@ def test_features_beyond_the_colours_share_one_grey_rectangle_a_run():
     drawn = rectangles_of(display.ax_)
     assert set(drawn) == {FILLS[0]["facecolor"].lower(), PALE.lower()}
     np.testing.assert_allclose(drawn[PALE.lower()], [(0.5, 1, -0.5, 0.5), (0.25, 1, 0.5, 1.5), (0.5, 1, 1.5, 2.5)])
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["x0", "others"]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["x0", "3 others"]
 
 
 def test_thousands_of_features_need_few_artists_and_names():
@@ -195,3 +195,43 @@ def test_supports_must_fit_the_importances():
 def test_the_number_of_colours_is_checked(n_colours):
     with pytest.raises(ValueError, match="n_colours must be an int from 1 to 28"):
         FeatureStabilityMapDisplay.from_importances(IMPORTANCES).plot(n_colours=n_colours)
+
+
+# -- several maps ------------------------------------------------------------------------------------------------------
+
+
+def looks_of(display):
+    """Colour and hatch of each feature that the legend names."""
+    handles = display.ax_.get_legend().legend_handles
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    looks = [(to_hex(handle.get_facecolor()), handle.get_hatch()) for handle in handles]
+    return dict(zip(names, looks, strict=True))
+
+
+def test_a_feature_has_the_same_colour_in_maps_that_are_alike():
+    rng = np.random.default_rng(0)
+    first = FeatureStabilityMapDisplay.from_importances(rng.random((5, 40)) * np.arange(40, 0, -1))
+    reverse = rng.random((5, 40)) * np.arange(1, 41) * (np.arange(40) > 6)
+    second = FeatureStabilityMapDisplay.from_importances(reverse, like=first)
+    third = FeatureStabilityMapDisplay.from_importances(rng.random((5, 40)), like=second)
+    looks = [looks_of(display.plot()) for display in (first, second, third)]
+    for mine, others in ((looks[1], looks[0]), (looks[2], looks[1])):
+        shared = [name for name in mine if name in others and name.startswith("x")]
+        assert all(mine[name] == others[name] for name in shared)
+    for mine in looks:
+        assert len(set(mine.values())) == len(mine) == 15
+    assert "26 others" in looks[0]
+    assert "19 others" in looks[1]
+
+
+@pytest.mark.parametrize("n_colours", [1, 28])
+def test_colours_that_the_other_map_used_up_are_used_again(n_colours):
+    left, right = np.eye(60)[:30], np.eye(60)[30:]
+    first = FeatureStabilityMapDisplay.from_importances(left)
+    display = FeatureStabilityMapDisplay.from_importances(right, like=first).plot(n_colours=n_colours)
+    assert len(set(looks_of(display).values())) == n_colours + 1
+
+
+def test_only_a_map_can_give_its_colours():
+    with pytest.raises(TypeError, match="like must be a FeatureStabilityMapDisplay or None, got str"):
+        FeatureStabilityMapDisplay.from_importances(IMPORTANCES, like="first")

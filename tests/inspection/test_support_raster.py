@@ -68,7 +68,7 @@ def test_one_table_numbers_its_runs():
 def test_a_lone_cell_among_thousands_of_features_is_seen(column):
     supports = np.zeros((3, 5000), dtype=bool)
     supports[1, column] = True
-    display = SupportRasterDisplay.from_supports(supports).plot()
+    display = SupportRasterDisplay.from_supports(supports).plot(top_k=None)
     picture = picture_of(display)
     width = display.ax_.get_window_extent().width
     assert picture.shape[1] <= width / 2 + 1
@@ -82,7 +82,7 @@ def test_a_lone_cell_among_thousands_of_features_is_seen(column):
 def test_a_lone_cell_among_thousands_of_features_is_more_than_nothing_on_paper():
     supports = np.zeros((3, 5000), dtype=bool)
     supports[1, 2500] = True
-    display = SupportRasterDisplay.from_supports(supports).plot()
+    display = SupportRasterDisplay.from_supports(supports).plot(top_k=None)
     display.figure_.canvas.draw()
     box = display.ax_.get_window_extent()
     pixels = np.asarray(display.figure_.canvas.buffer_rgba())[::-1, :, 0]
@@ -94,7 +94,22 @@ def test_numbers_of_a_few_among_many_features_are_not_taken_for_columns():
     rng = np.random.default_rng(0)
     display = SupportRasterDisplay.from_supports(rng.random((4, 500)) < 0.5)
     assert display.plot(top_k=300).ax_.get_xlabel() == "the 300 most frequent of 500 features"
-    assert display.plot(order="frequency").ax_.get_xlabel() == "feature (rank by selection frequency)"
+    assert display.plot(order="frequency", top_k=None).ax_.get_xlabel() == "feature (rank by selection frequency)"
+
+
+def test_of_many_features_the_frequent_ones_are_named_and_the_others_counted():
+    rng = np.random.default_rng(0)
+    supports = rng.random((6, 2000)) < np.r_[np.full(30, 0.9), np.full(1970, 0.01)]
+    display = SupportRasterDisplay.from_supports({"a": supports[:4], "b": csr_array(supports[4:])}).plot()
+    *names, others = [text.get_text() for text in display.ax_.get_xticklabels()]
+    drawn = [int(name[1:]) for name in names]
+    assert len(drawn) == 40
+    assert set(range(30)) < set(drawn)
+    np.testing.assert_array_equal(picture_of(display), supports[:, drawn])
+    counts = np.delete(supports, drawn, axis=1).sum(axis=1)
+    lengths = np.array([bar.get_width() for bar in display.ax_.patches])
+    np.testing.assert_allclose(lengths / lengths.max(), counts / counts.max())
+    assert others == f"≤ {counts.max()} of 1960 others"
 
 
 def test_names_are_left_out_of_axes_that_are_too_small():
