@@ -20,6 +20,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -47,6 +48,9 @@ html_theme_options = {
 # Pages that stand for themselves: the room of the sidebar goes to code.
 ALONE = ("index", "tutorial", "auto_examples/*", "papers", "coming_from", "glossary", "contributing")
 html_sidebars = {page: [] for page in ALONE}
+# What a copy button copies: the lines after a prompt without it, or a block without prompts as it is.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 
 def measure_rows():
