@@ -39,14 +39,14 @@ html_copy_source = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_end": [],
 }
 # Pages that stand for themselves: the room of the sidebar goes to code.
-ALONE = ("index", "tutorial", "auto_examples/*", "papers", "coming_from", "glossary", "contributing")
+ALONE = ("index", "tutorial", "reading", "auto_examples/*", "papers", "coming_from", "glossary", "contributing")
 html_sidebars = {page: [] for page in ALONE}
 # What a copy button copies: the lines after a prompt without it, or a block without prompts as it is.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

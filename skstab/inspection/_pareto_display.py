@@ -209,6 +209,7 @@ class ParetoFrontDisplay:
         table = self.frame().dropna(subset=["score", "stability"])
         drawn = self._draw_candidates(table) | self._draw_choices(table)
         self._widen(table)
+        self.ax_.locator_params(axis="x", nbins=6)  # scores have many digits
         self.ax_.set_xlabel(self.score, parse_math=False)
         self.ax_.set_ylabel(stability_label(self.stability, about=self._about(table)), parse_math=False)
         if legend:
