@@ -4,6 +4,7 @@ python paper/figures.py    # writes coverage.png and example.png next to this fi
 """
 
 import re
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,21 +14,13 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from PIL import Image
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import (
-    BootstrapSplit,
-    ParetoFrontDisplay,
-    ParetoRefit,
-    StabilityCV,
-    WholeSampleSplit,
-    assess_selector,
-    stability_scoring,
-)
+from skstab import ParetoRefit, SelectionFrequencyDisplay, StabilitySearchCV, assess_selector
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "RESULTS.md"
@@ -87,18 +80,30 @@ def draw_other_data(ax):
 
 
 def draw_example(axes):
-    """The assessment of an L1 logistic regression, and the front of accuracy and stability along its penalty."""
+    """One panel per question: would other data agree, which features, at what cost?"""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     lasso = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1))
-    assess_selector(lasso, X, y, random_state=0).plot(ax=axes[0])
-    search = GridSearchCV(
-        StabilityCV(lasso, cv=BootstrapSplit(30, random_state=0), scoring="accuracy", random_state=0),
-        {"estimator__logisticregression__C": np.logspace(-2, 1, 7)},
-        cv=WholeSampleSplit(),
-        scoring=stability_scoring(["nogueira"]),
+    assessment = assess_selector(lasso, X, y, random_state=0)
+    assessment.plot(ax=axes[0])
+    SelectionFrequencyDisplay.from_estimator(assessment.runs).plot(axes[1], top_k=12)
+    search = StabilitySearchCV(
+        lasso,
+        {"logisticregression__C": np.logspace(-2, 1, 7)},
+        scoring="accuracy",
         refit=ParetoRefit("accuracy", "nogueira", strategy="tolerance", tolerance=0.01),
-    ).fit(X, y)
-    ParetoFrontDisplay.from_search(search, "accuracy", "nogueira").plot(axes[1])
+        random_state=0,
+    )
+    search.fit(X, y).plot(ax=axes[2])
+    titles = ("Anything there? Would other data agree?", "Which features?", "At what cost?")
+    for ax, title in zip(axes, titles, strict=True):
+        ax.set_title(title, pad=44, loc="left", fontweight="bold")  # above the legends
+
+
+def save_small(figure, path):
+    """Save with few colours, rare ones included: half of the bytes."""
+    buffer = BytesIO()
+    figure.savefig(buffer, dpi=110)
+    Image.open(buffer).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
 
 
 def main():
@@ -107,9 +112,9 @@ def main():
     draw_resampling_error(axes[0])
     draw_other_data(axes[1])
     figure.savefig(HERE / "coverage.png", dpi=150)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), width_ratios=(1, 1.1, 1), layout="constrained")
     draw_example(axes)
-    figure.savefig(HERE / "example.png", dpi=150)
+    save_small(figure, HERE / "example.png")
 
 
 if __name__ == "__main__":

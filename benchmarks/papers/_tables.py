@@ -69,7 +69,10 @@ def options(description: str, argv: Sequence[str] | None = None) -> argparse.Nam
     parser.add_argument("--quick", action="store_true", help="fewer repeats: a minute")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "figures", help="folder of the figures")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
-    return parser.parse_args(argv)
+    opts = parser.parse_args(argv)
+    if opts.quick:
+        print("With --quick, samples are small: a claim may fail here that holds at the sizes of the full run.\n")
+    return opts
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
