@@ -588,7 +588,7 @@ class Runs:
         runs : Runs
             Equal to those saved, bit for bit.
         """
-        return cls(**read_fields(path, [field.name for field in fields(cls)]))
+        return read_fields(path, [field.name for field in fields(cls)], cls)
 
     def __repr__(self) -> str:
         mean = self.supports.sum() / max(len(self), 1)

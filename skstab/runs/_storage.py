@@ -5,23 +5,28 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import struct
+import tokenize
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 __all__ = ["read_fields", "write_fields"]
 
+Made = TypeVar("Made")
+
 FORMAT = "skstab runs"
 VERSION = 1
 # What NumPy, JSON and zipfile raise for files that are cut off, changed or of another kind.
 _DAMAGED = (
-    *(AttributeError, EOFError, KeyError, TypeError, ValueError, NotImplementedError, RuntimeError),
+    *(AttributeError, EOFError, LookupError, TypeError, ValueError, NotImplementedError, RuntimeError),
+    *(ArithmeticError, MemoryError, OSError, SyntaxError, tokenize.TokenError, struct.error),
     *(zipfile.BadZipFile, zlib.error),
 )
 
@@ -65,8 +70,8 @@ def _describe(value: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
     return {"value": plain}
 
 
-def read_fields(path: str | PathLike[str], known: Sequence[str]) -> dict[str, Any]:
-    """Read the fields that `write_fields` wrote, out of those that are known."""
+def read_fields(path: str | PathLike[str], known: Sequence[str], make: Callable[..., Made]) -> Made:
+    """Read the fields that `write_fields` wrote, out of those that are known, and make an object of them."""
     name = os.fspath(path)
     with Path(path).open("rb") as file:
         if not zipfile.is_zipfile(file):
@@ -76,7 +81,7 @@ def read_fields(path: str | PathLike[str], known: Sequence[str]) -> dict[str, An
             with np.load(file, allow_pickle=False) as arrays:
                 header = json.loads(str(arrays["header"]))
                 _check_header(header, name, known)
-                return _restored(header["fields"], arrays)
+                return make(**_restored(header["fields"], arrays))
         except _NewerFormatError:
             raise
         except _DAMAGED as error:

@@ -149,6 +149,9 @@ def test_a_newer_version_is_named(tmp_path):
         lambda header: header | {"version": "1"},
         lambda header: header | {"fields": {**header["fields"], "colour": {"value": 3}}},
         lambda header: header | {"fields": []},
+        lambda header: header | {"fields": {"n_failed": {"value": 0}}},
+        lambda header: header | {"fields": {**header["fields"], "scores": {"value": 5}}},
+        lambda header: header | {"fields": {**header["fields"], "n_failed": {"value": True}}},
         lambda header: header | {"fields": {"supports": {"array": "missing"}}},
         lambda header: header | {"fields": {"supports": {}}},
         lambda header: header | {"fields": {"supports": 3}},
@@ -156,7 +159,21 @@ def test_a_newer_version_is_named(tmp_path):
         lambda header: [header],
         lambda _: None,
     ],
-    ids=["format", "version", "field", "list", "no array", "empty", "number", "no header", "header list", "null"],
+    ids=[
+        "format",
+        "version",
+        "field",
+        "list",
+        "no supports",
+        "scores",
+        "bool",
+        "no array",
+        "empty",
+        "number",
+        "no header",
+        "header list",
+        "null",
+    ],
 )
 def test_headers_of_another_kind_are_refused(change, tmp_path):
     path = tmp_path / "a.runs"
@@ -226,6 +243,23 @@ def test_files_that_are_cut_off_or_changed_are_refused(tmp_path):
     path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
     with pytest.raises(ValueError, match="is damaged"):
         Runs.load(path)
+
+
+def test_whatever_bytes_are_changed_a_file_is_read_or_refused_by_name(tmp_path):
+    path, rng = tmp_path / "a.runs", np.random.default_rng(0)
+    full_runs(sparse.csr_array).save(path)
+    content = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    refused = []
+    for _ in range(600):
+        changed = content.copy()
+        changed[rng.integers(len(content), size=3)] = rng.integers(256, size=3)
+        path.write_bytes(changed.tobytes())
+        try:
+            Runs.load(path)
+        except ValueError as error:
+            refused.append(str(error))
+    assert len(refused) > 100
+    assert all("a.runs' is not a file of Runs.save" in message for message in refused)
 
 
 def test_a_missing_file_is_a_missing_file(tmp_path):
