@@ -152,6 +152,11 @@ def test_only_compat_touches_private_names_of_scikit_learn():
                 assert not [name for name in names if name.startswith("_")], path
 
 
+def test_how_far_a_warning_is_from_its_cause_is_never_counted_by_hand():
+    found = [path.name for path in SOURCES if layer_of(path) != "_warnings" and "stacklevel=" in path.read_text()]
+    assert not found, "use skstab._warnings.warn_user"
+
+
 # -- docstrings --------------------------------------------------------------------------------------------------------
 
 PUBLIC = [(f"{package}.{name}", thing) for package in PACKAGES for name, thing in exported(package).items()]

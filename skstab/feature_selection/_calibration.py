@@ -6,13 +6,14 @@ in. By chance each feature would be selected in Binomial(K, q/p) halves. "B" is 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import binom
+
+from skstab._warnings import warn_user
 
 __all__ = ["StabilityCalibration", "best_cell", "calibration_scores", "counts_between", "warn_at_edge"]
 
@@ -113,7 +114,6 @@ def warn_at_edge(row: int, column: int, shape: tuple[int, ...], *, at_one: bool)
     inside = {"param_values": 0 < row < shape[0] - 1, "thresholds": 0 < column < shape[1] - (not at_one)}
     edges = [name for name, size in zip(inside, shape, strict=True) if size > 1 and not inside[name]]
     if edges:
-        warnings.warn(
+        warn_user(
             f"the calibration chose an end of the {' and of the '.join(edges)}: a better choice may lie beyond",
-            stacklevel=3,
         )

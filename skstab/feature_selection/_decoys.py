@@ -6,7 +6,6 @@ target.
 
 from __future__ import annotations
 
-import warnings
 from math import inf
 from typing import Any, TypeAlias
 
@@ -15,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import hstack, issparse
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_array
+
+from skstab._warnings import warn_user
 
 __all__ = [
     "DECOYS",
@@ -135,8 +136,7 @@ def _check_gaussian(X: Floats) -> None:
         )
     few = np.flatnonzero((distinct > 2) & (distinct <= min(_FEW_VALUES, len(X) // 4)))
     if few.size:
-        warnings.warn(
+        warn_user(
             f"decoys='knockoffs' assumes Gaussian columns, but {few.size} of {X.shape[1]} have at most {_FEW_VALUES} "
             f"distinct values, such as column {few[0]}: false discoveries among these are not controlled",
-            stacklevel=4,
         )

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
-from skstab._typing import Estimator, RandomState
+from skstab._typing import CVLike, Estimator, MatrixLike, RandomState
 from skstab._undo import left_as_it_was
 from skstab._warnings import warn_user
 from skstab.feature_selection._bounds import per_family_errors, stability_selection_bounds
@@ -291,7 +291,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         param_values: ArrayLike = "auto",
         threshold: float | None = 0.75,
         n_resamples: int = 100,
-        resampling: Any = "complementary_pairs",
+        resampling: str | CVLike = "complementary_pairs",
         q: int | None = None,
         pfer: float | None = None,
         assumption: str = "unimodal",
@@ -330,7 +330,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.eps = eps
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, **params: Any) -> Self:
         """Follow the path of the estimator on each subsample.
 
         Parameters
