@@ -162,7 +162,7 @@ def make_survival(
     effect: float = 0.7,
     correlation: float = 0.7,
     censoring: float = 0.4,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> tuple[Any, Any, Any]:
     """Survival times that depend on one feature of each of several correlated groups.
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from skstab._cli._formats import ReadOptions, Source, open_table
 from skstab._cli._sniffing import Signs
-from skstab._cli._tables import ReadOptions, Source, open_table
 from skstab._cli._terminal import listed, plural
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _MOST_ODD = 0.1
 _MANY_VALUES = 10  # different numbers, above which single texts among them are slips
 
 
-class Table(NamedTuple):
+class ReadTable(NamedTuple):
     """A table with what was found out about it, and code that makes it; `headers` gives those of renamed columns."""
 
     frame: pd.DataFrame
@@ -55,7 +55,7 @@ class _Numbers(NamedTuple):
     odd: Counter[str]
 
 
-def read_table(path: str, options: ReadOptions, *, target: str = "") -> Table:
+def read_table(path: str, options: ReadOptions, *, target: str = "") -> ReadTable:
     """Read a table whose first row names its columns, and understand its cells."""
     source = open_table(path, options)
     notes = [f"Read as: {source.found}.", *_renamed(source.names, target)]
@@ -63,7 +63,7 @@ def read_table(path: str, options: ReadOptions, *, target: str = "") -> Table:
     frame, code, row_notes = _without_row_names(frame, code)
     frame, number_notes, number_code = _numbers(frame, source.signs, options, target)
     frame, code_notes, code_code = _without_codes(frame, options)
-    return Table(
+    return ReadTable(
         frame,
         [*notes, *row_notes, *words, *number_notes, *code_notes],
         [*code, *number_code, *code_code],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skstab._cli._cells import is_structured
-from skstab._cli._tables import UNNAMED
+from skstab._cli._formats import UNNAMED
 
 if TYPE_CHECKING:
     import pandas as pd

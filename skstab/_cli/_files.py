@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skstab._cli._bytes import read_bytes
+from skstab._cli._formats import TABLES, UNNAMED, ReadOptions, kind_of, open_table, reading, suffix_of
 from skstab._cli._sniffing import decode, encoding_of, sample_lines, separator_of
-from skstab._cli._tables import TABLES, UNNAMED, ReadOptions, kind_of, open_table, reading, suffix_of
 from skstab._cli._terminal import UserError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skstab._cli._cells import Table, is_structured, read_table
+from skstab._cli._cells import ReadTable, is_structured, read_table
 from skstab._cli._columns import MISSING, is_numeric, levels_of, why_useless
-from skstab._cli._tables import ReadOptions
+from skstab._cli._formats import ReadOptions
 from skstab._cli._terminal import UserError, listed, plural
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _check_column(data: pd.DataFrame, target: str, path: str) -> None:
     raise UserError(f"there is no column {target!r} in {path!r}; {hint}")
 
 
-def _one_target(table: Table, target: str) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _one_target(table: ReadTable, target: str) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Leave out further columns with the name of the target, which must be equal to it."""
     again = [name for name, header in table.headers.items() if header == target]
     if not again:

@@ -19,9 +19,9 @@ from skstab._cli._alerts import alerts_of
 from skstab._cli._arguments import DEFAULT_SELECTORS
 from skstab._cli._code import comparing
 from skstab._cli._columns import MISSING
+from skstab._cli._formats import ReadOptions
 from skstab._cli._reading import Dataset, read_dataset
 from skstab._cli._selectors import Candidate, LearningTask, candidates
-from skstab._cli._tables import ReadOptions
 from skstab._cli._terminal import AlertError, Progress, UserError, plural, require_extras, say
 from skstab._cli._writing import check_output, write
 from skstab.inspection import StabilityReport

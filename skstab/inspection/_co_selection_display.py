@@ -111,7 +111,7 @@ class CoSelectionDisplay:
         return cls(found, groups=codes[found.columns])
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: MatrixLike | None = None, **options: Any) -> Self:
+    def from_estimator(cls, estimator: RunsLike, X: MatrixLike | None = None, **options: Any) -> Self:
         """Show the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from skstab._checks import check_level
 from skstab._statistics import wilson_interval
-from skstab._typing import NamesLike, RunsLike
+from skstab._typing import Estimator, NamesLike, RunsLike
 from skstab.inspection._plotting import (
     COLOURS,
     DARK,
@@ -97,7 +97,7 @@ class SelectionFrequencyDisplay:
         self.confidence_level = check_level(confidence_level)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, confidence_level: float = 0.95) -> Self:
+    def from_estimator(cls, estimator: Estimator | RunsLike, *, confidence_level: float = 0.95) -> Self:
         """Show the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters

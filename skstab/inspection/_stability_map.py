@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skstab._matrices import as_masks, as_weights
-from skstab._typing import MatrixLike, NamesLike
+from skstab._typing import Estimator, MatrixLike, NamesLike, RunsLike
 from skstab.inspection._plotting import (
     FILLS,
     N_STYLES,
@@ -89,7 +89,7 @@ class FeatureStabilityMapDisplay:
         self.like = like
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, like: FeatureStabilityMapDisplay | None = None) -> Self:
+    def from_estimator(cls, estimator: Estimator | RunsLike, *, like: FeatureStabilityMapDisplay | None = None) -> Self:
         """Map the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from scipy.sparse import coo_array, issparse
 
-from skstab._typing import NamesLike, RunsLike
+from skstab._typing import Estimator, NamesLike, RunsLike
 from skstab.inspection._plotting import (
     DARK,
     GREY,
@@ -80,7 +80,7 @@ class SupportRasterDisplay:
         self.feature_names = next(iter(self.runs.values())).feature_names
 
     @classmethod
-    def from_estimator(cls, estimator: Any) -> Self:
+    def from_estimator(cls, estimator: Estimator | RunsLike | Mapping[str, Estimator | RunsLike]) -> Self:
         """Show the runs of one or several fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters

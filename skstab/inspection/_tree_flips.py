@@ -44,7 +44,7 @@ _ENSEMBLES = (
 Flips = Callable[[IntArray, IntArray, FloatArray], BoolArray]
 
 
-class Tree(NamedTuple):
+class Nodes(NamedTuple):
     """The nodes of a tree: rows whose feature is at most the threshold go left; leaves have -1 there."""
 
     feature: IntArray
@@ -56,7 +56,7 @@ class Tree(NamedTuple):
 class Trees(NamedTuple):
     """Trees on which alone a decision depends, and the precision in which they compare a feature with a threshold."""
 
-    trees: list[Tree]
+    trees: list[Nodes]
     dtype: type[np.floating[Any]]
 
 
@@ -74,12 +74,12 @@ def trees_of(model: Any) -> Trees | None:
     # A class derived from these may decide in another way.
     if type(model) is HistGradientBoostingClassifier:
         nodes = boosted_nodes(model)
-        return None if nodes is None else Trees([Tree(*columns) for columns in nodes], np.float64)
+        return None if nodes is None else Trees([Nodes(*columns) for columns in nodes], np.float64)
     trees = _single_precision_trees(model)
     return None if trees is None else Trees(trees, np.float32)
 
 
-def _single_precision_trees(model: Any) -> list[Tree] | None:
+def _single_precision_trees(model: Any) -> list[Nodes] | None:
     if type(model) in _TREES:
         return [_tree(model, np.arange(model.n_features_in_))]
     if type(model) not in _ENSEMBLES or not isinstance(getattr(model, "init_", "zero"), str | DummyClassifier):
@@ -91,14 +91,14 @@ def _single_precision_trees(model: Any) -> list[Tree] | None:
     return [_tree(*pair) for pair in zip(parts, getattr(model, "estimators_features_", every), strict=True)]
 
 
-def _tree(model: Any, columns: NDArray[Any]) -> Tree:
+def _tree(model: Any, columns: NDArray[Any]) -> Nodes:
     """Read a tree that was fitted on some of the columns."""
     nodes = model.tree_
     feature = np.where(nodes.feature < 0, 0, columns[np.maximum(nodes.feature, 0)])
     # The largest number in single precision that goes left does so exactly.
     single = nodes.threshold.astype(np.float32)
     lower = np.nextafter(single, np.float32(-np.inf))
-    return Tree(feature, np.where(single > nodes.threshold, lower, single), nodes.children_left, nodes.children_right)
+    return Nodes(feature, np.where(single > nodes.threshold, lower, single), nodes.children_left, nodes.children_right)
 
 
 def first_tree_flips(trees: Trees, X: Any, units: FloatArray, flips: Flips, limit: float) -> FloatArray:
@@ -119,7 +119,7 @@ def first_tree_flips(trees: Trees, X: Any, units: FloatArray, flips: Flips, limi
 # -- thresholds on the way ---------------------------------------------------------------------------------------------
 
 
-def _passed(tree: Tree, X: NDArray[Any]) -> Iterator[tuple[IntArray, int, float]]:
+def _passed(tree: Nodes, X: NDArray[Any]) -> Iterator[tuple[IntArray, int, float]]:
     """Yield each node of a tree with the rows that get to it when its feature is changed, and none else."""
     # What keeps a row from the node: nothing, or conditions on one feature. Rows kept from it by two are dropped.
     stack = [(0, np.arange(len(X)), np.full(len(X), _NONE))]

@@ -25,7 +25,7 @@ class Fitted(NamedTuple):
     alone: bool  # whether it may overwrite the rows that it is given
 
 
-class _Step(NamedTuple):
+class _FittedStep(NamedTuple):
     """A fitted step of one sibling, and what it makes of its input where other steps follow."""
 
     sibling: Sibling
@@ -65,10 +65,10 @@ class GridWalk:
         pipeline.steps = [*before, (name, step)]
         return pipeline
 
-    def _steps(self, family: Family, X: Any) -> Iterator[_Step]:
+    def _steps(self, family: Family, X: Any) -> Iterator[_FittedStep]:
         """Fit one step with all its settings: together where that is possible."""
         if family.step is None or isinstance(family.step, str):
-            yield from (_Step(sibling, "passthrough", X) for sibling in family.siblings)
+            yield from (_FittedStep(sibling, "passthrough", X) for sibling in family.siblings)
             return
         start = time.perf_counter()
         together = self._together(family, X) if len(family.siblings) > 1 else None
@@ -80,9 +80,9 @@ class GridWalk:
             try:
                 output = step.transform(X) if sibling.after else None
             except Exception as error:  # noqa: BLE001  as in any other fit
-                yield _Step(sibling, step, error=error, seconds=seconds)
+                yield _FittedStep(sibling, step, error=error, seconds=seconds)
             else:
-                yield _Step(sibling, step, output, seconds=seconds)
+                yield _FittedStep(sibling, step, output, seconds=seconds)
 
     def _together(self, family: Family, X: Any) -> list[Any] | None:
         values = [sibling.value for sibling in family.siblings]
@@ -91,7 +91,7 @@ class GridWalk:
         except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
             return None
 
-    def _single(self, family: Family, sibling: Sibling, X: Any) -> _Step:
+    def _single(self, family: Family, sibling: Sibling, X: Any) -> _FittedStep:
         start, step = time.perf_counter(), self._seeded(family)
         rows, output = deepcopy(X) if family.alone else X, None
         try:
@@ -102,8 +102,8 @@ class GridWalk:
             else:
                 step.fit(rows, self.y, **self.fit_params)
         except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other candidates continue
-            return _Step(sibling, step, error=error)
-        return _Step(sibling, step, output, seconds=time.perf_counter() - start)
+            return _FittedStep(sibling, step, error=error)
+        return _FittedStep(sibling, step, output, seconds=time.perf_counter() - start)
 
     def _seeded(self, family: Family) -> Any:
         return with_seeds(family.step, {name: self.seeds[place] for name, place in family.seeds})

@@ -195,7 +195,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, **params: Any) -> Self:
         """Fit every candidate on every resample, choose one of them, and refit it on all rows.
 
         Parameters
@@ -219,7 +219,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         return self
 
     @with_callbacks
-    def _fit(self, X: Any, y: Any, params: dict[str, Any]) -> None:
+    def _fit(self, X: MatrixLike, y: Any, params: dict[str, Any]) -> None:
         measures = [get_measure(measure) for measure in listed_measures(self.measures)]
         if not measures:
             raise ValueError(f"measures must be a measure or at least one in a sequence, got {self.measures!r}")

@@ -28,6 +28,7 @@ from skstab._typing import (
     Estimator,
     FloatArray,
     IntArray,
+    MatrixLike,
     MeasureLike,
     RandomState,
     ScoringLike,
@@ -250,7 +251,7 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: MatrixLike, y: Any = None, **params: Any) -> Self:
         """Run the estimator on each resample, and refit it on all rows.
 
         Parameters

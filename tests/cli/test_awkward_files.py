@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from skstab._cli import _bytes, _report_command
 from skstab._cli._cells import USUAL, is_code
 from skstab._cli._columns import why_useless
+from skstab._cli._formats import ReadOptions, unique_names
 from skstab._cli._reading import read_dataset
 from skstab._cli._sniffing import encoding_of, separator_of, signs_of
-from skstab._cli._tables import ReadOptions, unique_names
 from skstab._cli._terminal import UserError
 
 N = 24
