@@ -11,6 +11,7 @@ import numpy as np
 from scipy import stats
 
 from skstab import stability_interval, stability_score
+from skstab.metrics import population_stability
 
 N_FEATURES, N_RUNS = 10, 100
 SIZES = np.arange(2, N_FEATURES)
@@ -56,10 +57,6 @@ def probabilities(stability: float, *, n_features: int = 100, mean: float = 0.3)
     return stats.beta(mean * total, (1 - mean) * total).ppf((np.arange(n_features) + 0.5) / n_features)
 
 
-def true_stability(p: Any) -> float:
-    return float(1 - np.mean(p * (1 - p)) / (p.mean() * (1 - p.mean())))
-
-
 def draw_runs(p: Any, n_runs: int, seed: Any) -> Any:
     """Supports of independent runs that select feature f with probability p_f."""
     return np.random.default_rng(seed).random((n_runs, p.size)) < p
@@ -78,4 +75,4 @@ def intervals(p: Any, n_runs: int, method: str, level: float, repeats: int) -> A
 
 def coverage(p: Any, ends: Any) -> float:
     """Share of the intervals that hold the true stability."""
-    return float(np.mean((ends[:, 0] <= true_stability(p)) & (true_stability(p) <= ends[:, 1])))
+    return float(np.mean((ends[:, 0] <= population_stability(p)) & (population_stability(p) <= ends[:, 1])))

@@ -1,4 +1,4 @@
-"""López-De-Castro et al. (2024), Conformal stability measure for feature selection algorithms: table 1, figures 2, 3.
+"""López-De-Castro et al. (2024), Conformal stability measure for feature selection algorithms: table 1, figures 1–3.
 
     python benchmarks/papers/lopez2024.py            # everything
     python benchmarks/papers/lopez2024.py --quick    # fewer repeats: a minute
@@ -16,11 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from _simulations import coverage, draw_runs, intervals, true_stability
+from _lopez2024_ideas import kernel_density, multiplicity, trial_pvalues
+from _simulations import coverage, draw_runs, intervals
 from _tables import claim, compare, elapsed, figure, note, options, section, show, title
 from joblib import Parallel, delayed
 
 from skstab import stability_score
+from skstab.metrics import population_stability
 
 PROBABILITIES = (np.arange(100) + 0.5) / 100
 METHODS = {"P.I.": "conformal", "C.I.": "asymptotic", "jackknife": "jackknife"}
@@ -145,12 +147,47 @@ def figure_3(opts, found, repeats):
         axes[0, 0].legend()
 
 
+def subset_values(n_runs, size, seed):
+    """Stabilities of all subsets of so many runs of one sample."""
+    runs = draw_runs(PROBABILITIES, n_runs, (n_runs, seed))
+    return np.array([stability_score(runs[list(subset)]) for subset in combinations(range(n_runs), size)])
+
+
+def figure_1(opts):
+    """Stabilities of the subsets of one sample for each number of runs, their mean, and the true stability."""
+    truth = population_stability(PROBABILITIES)
+    found = {(m, size): subset_values(m, size, seed=0) for m, size in SUBSET_SIZES.items()}
+    by_size = {
+        size: np.mean([np.abs(v - truth).mean() for (_, k), v in found.items() if k == size]) for _, size in found
+    }
+    ordered = [by_size[size] for size in sorted(by_size)]
+    apart = [abs(values.mean() - truth) for values in found.values()]
+    shown = ", ".join(f"{distance:.3f}" for distance in ordered)
+    compare(
+        "Figure 1: stabilities of all κ-subsets of one sample",
+        [
+            claim(
+                f"distance from Φ, κ = {', '.join(map(str, sorted(by_size)))}",
+                "closer for larger κ",
+                shown,
+                holds=bool(ordered[-1] < ordered[0] and np.corrcoef(sorted(by_size), ordered)[0, 1] < 0),
+            ),
+            claim("mean of the subsets", "very close to Φ", f"at most {max(apart):.3f} away", holds=max(apart) < 0.1),
+        ],
+    )
+    with figure(opts, "lopez2024_figure_1", 2, 3, sharey=True) as axes:
+        for ((m, size), values), ax in zip(found.items(), axes.flat, strict=True):
+            ax.plot(values, "b.")
+            ax.axhline(truth, color="r", label="oracle")
+            ax.axhline(values.mean(), color="k", ls="--", label="mean of the subsets")
+            ax.set(xlabel="subset", ylabel="stability", title=f"M = {m}, κ = {size}")
+        axes[0, 0].legend()
+
+
 def residuals(n_runs, size, repeats):
     """Mean stability of all subsets of so many runs, minus the true stability."""
-    subsets = [list(subset) for subset in combinations(range(n_runs), size)]
-    samples = (draw_runs(PROBABILITIES, n_runs, (n_runs, seed)) for seed in range(repeats))
-    means = [np.mean([stability_score(runs[subset]) for subset in subsets]) for runs in samples]
-    return np.array(means) - true_stability(PROBABILITIES)
+    means = [subset_values(n_runs, size, seed).mean() for seed in range(repeats)]
+    return np.array(means) - population_stability(PROBABILITIES)
 
 
 def figure_2(opts, repeats):
@@ -188,11 +225,15 @@ def main():
     opts = options(__doc__)
     repeats = 40 if opts.quick else 1000
     title("lopez2024")
+    figure_1(opts)
     figure_2(opts, repeats)
     found = measured(repeats)
     table_1(found, repeats)
     trial_values(repeats)
     figure_3(opts, found, repeats)
+    trial_pvalues(PROBABILITIES, repeats)
+    kernel_density(PROBABILITIES, repeats)
+    multiplicity(repeats // 4)
     elapsed()
 
 

@@ -1,4 +1,4 @@
-"""Nogueira and Brown (2016), Measuring the stability of feature selection: figures 1–6, table 2.
+"""Nogueira and Brown (2016), Measuring the stability of feature selection: figures 1–6, tables 1, 2.
 
     python benchmarks/papers/nogueira2016.py            # everything
     python benchmarks/papers/nogueira2016.py --quick    # fewer repeats: a minute
@@ -13,6 +13,7 @@ os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL
 from typing import NamedTuple
 
 import numpy as np
+from _nogueira2018_chance import expected_by_chance
 from _redundancy import (
     N_RELEVANT,
     N_ROWS,
@@ -28,7 +29,7 @@ from _redundancy import (
 from _simulations import N_FEATURES, N_RUNS, curves, draw_curves, first_features, random_features, span
 from _tables import claim, compare, elapsed, figure, number, options, title
 
-from skstab import ParetoFrontDisplay, SelectionFrequencyDisplay, pareto_front, stability_score
+from skstab import ParetoFrontDisplay, SelectionFrequencyDisplay, measure_table, pareto_front, stability_score
 
 MEASURE = "phi"
 
@@ -113,6 +114,52 @@ def scenarios(n_runs=7000, n_features=15, size=6):
     exchanged[rows, rng.integers(size, n_features, size=rows.size)] = True
     at_random = rng.random((n_runs, n_features)).argsort(axis=1) < size
     return [same, exchanged, at_random]
+
+
+def table_1():
+    """The properties of the measures; of the marks only what the text says can be read."""
+    table = measure_table()
+    ten = ["jaccard", "hamming", "dice", "pog", "kuncheva", "npog", "lustgarten", "wald", "krizek", "cwrel"]
+    four = ["fully_defined", "bounded", "maximum", "chance_corrected"]
+    all_four = [name for name in [*ten, MEASURE] if table.loc[name, four].all()]
+    undefined = [name for name in ten if not table.loc[name, "fully_defined"]]
+    no_maximum = [name for name in ten if not table.loc[name, "maximum"]]
+    corrected = bool(table.loc["cwrel", "chance_corrected"])
+    compare(
+        "Table 1: properties of ten measures, as far as the text states them",
+        [
+            claim("with all four properties", "phi alone", ", ".join(all_four), holds=all_four == [MEASURE]),
+            claim(
+                "not fully defined",
+                "krizek, kuncheva",
+                ", ".join(undefined),
+                holds=set(undefined) == {"krizek", "kuncheva"},
+            ),
+            claim(
+                "without the maximum",
+                "lustgarten, wald, cwrel",
+                ", ".join(no_maximum),
+                holds=set(no_maximum) == {"lustgarten", "wald", "cwrel"},
+            ),
+            claim(
+                "cwrel corrected for chance",
+                "yes (section 2.2)",
+                f"no: 1/M, {expected_by_chance('cwrel', 4, (2, 2)):.2f} at M = 2, d = 4, k = 2",
+                holds=corrected,
+            ),
+        ],
+    )
+
+
+def theorem_3():
+    """The lower bound of the mean correlation of M runs."""
+    lowest = {m: stability_score(np.eye(m, dtype=bool), measure=MEASURE) for m in (2, 4, 8)}
+    measured = ", ".join(f"{value:.2f} at M = {m}" for m, value in lowest.items())
+    holds = all(np.isclose(value, -1 / (m - 1)) for m, value in lowest.items())
+    compare(
+        "Theorem 3: asymptotically in [0, 1]",
+        [claim("lowest value", "0 as M grows", f"{measured}: −1/(M − 1)", holds=holds)],
+    )
 
 
 def figure_3(opts):
@@ -265,6 +312,8 @@ def main():
     title("nogueira2016")
     section_2()
     figure_1(opts)
+    table_1()
+    theorem_3()
     figure_2(opts)
     figure_3(opts)
     section_5(opts, QUICK if opts.quick else FULL)
