@@ -2,9 +2,10 @@
 
     python benchmarks/papers/hamer2021.py [--quick] [--out DIR] [--data DIR]
 
-The toy maps of figures 3 to 6, correlated groups (figures 7 and 8), the fronts of hybrid-RFE (table 3, figures 9 to 11
-and 21 to 25), the standard selectors (table 5, figures 12 to 20) and all of them together (figures 26 to 29). Group
-lasso and elastic net are those of skglm (`pip install -r benchmarks/requirements.txt`), and left out without it.
+The properties of table 2, the toy maps of figures 3 to 6, correlated groups (figures 7 and 8), the fronts of hybrid-RFE
+(table 3, figures 9 to 11 and 21 to 25), the standard selectors (table 5, figures 12 to 20) and all of them together
+(figures 26 to 29). Group lasso and elastic net are those of skglm (`pip install -r benchmarks/requirements.txt`), and
+left out without it.
 
 A full run takes an hour of processor time. Finished runs are kept in the folder of --out, in files that a repeated call
 reads; delete the folder to begin anew. With --quick, about a minute: few runs on the smallest sets.
@@ -35,6 +36,7 @@ from _hamer_lines import (
     logistic_rfe,
     svm_rfe,
 )
+from _hamer_properties import table_2
 from _hamer_runs import MEASURES
 from _tables import Row, claim, compare, elapsed, figure, note, number, options, title
 from scipy.stats import rankdata
@@ -249,7 +251,7 @@ def standard_selectors(opts: Namespace) -> None:
 def main() -> None:
     opts = options(__doc__)
     title("hamer2021")
-    for part in (figures_3_to_6, figure_8, figure_10, table_3, figures_of_fronts, standard_selectors):
+    for part in (table_2, figures_3_to_6, figure_8, figure_10, table_3, figures_of_fronts, standard_selectors):
         part(opts)
     elapsed()
 
