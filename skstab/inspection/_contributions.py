@@ -230,7 +230,10 @@ def _features(shared: _Shared, runs: Runs) -> pd.DataFrame:
 
 def _core_mask(core: Any, runs: Runs) -> BoolArray:
     """Read the core as a table of shape (n_runs, n_features)."""
-    mask = np.asarray(core.toarray() if sparse.issparse(core) else core)
+    try:
+        mask = np.asarray(core.toarray() if sparse.issparse(core) else core)
+    except ValueError:  # rows of different lengths
+        mask = np.empty(0, dtype=bool)
     shape = len(runs), runs.n_features
     if mask.dtype == bool and mask.shape in (shape, shape[1:]):
         return np.broadcast_to(mask, shape)

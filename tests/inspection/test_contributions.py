@@ -141,7 +141,9 @@ def test_nothing_is_shared_out_where_runs_agree_trivially(w):
     assert found.frame()[["lost_by_selection", "contribution"]].fillna(0).eq(0).all().all()
 
 
-@pytest.mark.parametrize("core", [[True], ["z"], [[True, False, True]], [0, 1], np.ones((3, 3), bool), "a"])
+@pytest.mark.parametrize(
+    "core", [[True], ["z"], [[True, False, True]], [0, 1], np.ones((3, 3), bool), "a", [[True], [True, False]]]
+)
 def test_a_wrong_core_is_named(core):
     with pytest.raises(ValueError, match="core must be a mask of 3 features"):
         importance_contributions(Runs([[1, 1, 0], [1, 0, 1]], [[0.8, 0.2, 0], [0.8, 0, 0.2]]), core=core)
