@@ -21,7 +21,7 @@ N_SELECT = 20
 # Features left by the paper's filter of variance, its table 3.
 N_FEATURES = {"singh": 1250, "alon": 2000, "gravier": 2905, "borovecki": 1000, "chiaretti": 5000, "arcene": 5000}
 FIGURES = {"singh": 11, "borovecki": 21, "chiaretti": 22, "alon": 23, "gravier": 24, "arcene": 25}
-# Candidates of RFE, and as many of hybrid-RFE; 25 on the larger sets.
+# Candidates of RFE, and as many of hybrid-RFE; 16 on the larger sets.
 N_CANDIDATES = {"singh": 49, "borovecki": 49, "alon": 49}
 CHOSEN_ON_SINGH = {"φ": 0.889, "φ_pears": 0.930, "φ_iw": 0.934}
 HYBRID = {
@@ -70,7 +70,7 @@ def figures_of_fronts(opts: Namespace) -> None:
     for name in ("alon",) if opts.quick else FIGURES:
         if (data := read(opts, name, N_FEATURES[name])) is None:
             continue
-        results = search(opts, name, *data, n_runs, 9 if opts.quick else N_CANDIDATES.get(name, 25))
+        results = search(opts, name, *data, n_runs, 9 if opts.quick else N_CANDIDATES.get(name, 16))
         figure_9(opts, name, results)
         figure_11(opts, name, results)
 
