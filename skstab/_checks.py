@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import inf, isfinite
 from numbers import Integral, Real
 from sys import float_info
 from typing import Any, TypeGuard
 
 __all__ = [
+    "check_bool",
     "check_int",
     "check_level",
     "check_number",
     "check_parameters",
     "is_bool",
+    "is_choice",
     "is_estimator",
     "is_int",
     "is_n_jobs",
     "is_number",
     "is_real",
     "is_verbosity",
+    "naming",
 ]
 
 # -- is it one ---------------------------------------------------------------------------------------------------------
@@ -30,6 +35,12 @@ def is_bool(value: Any) -> bool:
     import numpy as np  # here, since the command line parses its arguments without it
 
     return isinstance(value, bool | np.bool_)
+
+
+def is_choice(value: Any, *choices: str) -> bool:
+    """Whether a value is one of several words."""
+    # Tables compare element by element, missing values not at all.
+    return isinstance(value, str) and value in choices
 
 
 def is_estimator(value: Any) -> bool:
@@ -72,6 +83,13 @@ def is_verbosity(value: Any) -> bool:
 # -- if not, an error --------------------------------------------------------------------------------------------------
 
 
+def check_bool(value: Any, name: str) -> bool:
+    """Check a bool."""
+    if not is_bool(value):
+        raise ValueError(f"{name} must be a bool, got {value!r}")
+    return bool(value)
+
+
 def check_int(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
     """Check an int from `least` on, or to `most`."""
     if not is_int(value, least, inf if most is None else most):
@@ -104,5 +122,40 @@ def check_parameters(estimator: Any, expected: Mapping[str, tuple[str, Callable[
     """
     for name, (what, holds) in expected.items():
         value = getattr(estimator, name)
-        if not holds(value):
+        if not _holds(holds, value):
             raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def _holds(condition: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        return bool(condition(value))
+    except (TypeError, ValueError):  # tables and missing values cannot be compared with a word
+        return False
+
+
+# -- errors of others --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def naming(*names: str) -> Iterator[None]:
+    """Say which arguments an error of other packages is about, unless it names one of them.
+
+    Parameters
+    ----------
+    *names : str
+        The arguments that are looked at.
+    """
+    try:
+        yield
+    except (OverflowError, TypeError, ValueError) as error:
+        if not _is_plain(error) or any(re.search(rf"\b{name}\b", str(error)) for name in names):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        listed = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        raise kind(f"{listed} can't be used: {error}") from error
+
+
+def _is_plain(error: Exception) -> bool:
+    """Whether an error says no more by its type: not one of the user's, nor that a model is not fitted."""
+    package = type(error).__module__.partition(".")[0]
+    return package in ("builtins", "numpy", "sklearn") and not isinstance(error, AttributeError)

@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.feature_selection._base import _get_feature_importances
-from sklearn.utils import _safe_indexing, metaestimators
+from sklearn.utils import _safe_indexing, indexable, metaestimators
 from sklearn.utils.validation import _check_method_params
+
+from skstab._checks import naming
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -34,6 +36,7 @@ __all__ = [
     "CallbackSupportMixin",
     "FitProgress",
     "RunProgress",
+    "as_indexable",
     "available_if",
     "boosted_nodes",
     "check_own_parameters",
@@ -47,6 +50,12 @@ __all__ = [
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def as_indexable(X: Any, y: Any) -> Any:
+    """Return data whose rows can be taken; X that has no shape becomes an array."""
+    with naming("X", "y"):
+        return indexable(X if hasattr(X, "shape") else np.asarray(X), y)
 
 
 def with_callbacks(method: Method) -> Method:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from skstab._checks import naming
+
 __all__ = ["as_masks", "as_weights", "group_codes", "read_only", "sum_groups"]
 
 _FROM_LISTS = "lists of selected features go through skstab.runs.Runs.from_sets or skstab.metrics.supports_from_sets"
@@ -119,10 +121,12 @@ def read_only(value: Any) -> Any:
 
 def group_codes(groups: Any, n_features: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the labels in the order of their first features, and the number of each feature's label."""
-    labels = np.asarray(groups)
+    with naming("groups"):
+        labels = np.asarray(groups)
     if labels.shape != (n_features,):
         raise ValueError(f"groups must have one label for each of the {n_features} features, got shape {labels.shape}")
-    names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    with naming("groups"):
+        names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return names[order], np.argsort(order)[codes]
 

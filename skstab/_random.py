@@ -17,18 +17,23 @@ from sklearn.utils import check_random_state
 
 from skstab._typing import RandomState
 
-__all__ = ["draw_entropy", "draw_seeds", "random_parameters", "seeded", "stream", "with_seeds"]
+__all__ = ["check_rng", "draw_entropy", "draw_seeds", "random_parameters", "seeded", "stream", "with_seeds"]
+
+
+def check_rng(random_state: RandomState) -> np.random.RandomState:
+    """Return the generator that a `random_state` stands for."""
+    try:
+        rng: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state must be None, an int in [0, 2**32 - 1] or a numpy.random.RandomState, got {random_state!r}"
+        ) from error
+    return rng
 
 
 def draw_entropy(random_state: RandomState) -> list[int]:
     """Draw what all streams of one call start from."""
-    try:
-        rng = check_random_state(random_state)
-    except ValueError as error:
-        raise ValueError(
-            f"random_state must be None, an int in [0, 2**32 - 1] or a numpy.random.RandomState, got {random_state!r}"
-        ) from error
-    entropy: list[int] = rng.randint(2**32, size=4, dtype=np.uint32).tolist()
+    entropy: list[int] = check_rng(random_state).randint(2**32, size=4, dtype=np.uint32).tolist()
     return entropy
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skstab._checks import check_int, check_number
+from skstab._random import check_rng
 from skstab._typing import FloatArray, IntArray, RandomState
 
 __all__ = ["make_correlated_groups", "make_redundant_classification", "make_survival"]
@@ -70,7 +70,7 @@ def make_redundant_classification(
     check_int(n_relevant, "n_relevant", least=0)
     check_int(n_features, "n_features", least=max(1, n_relevant))
     check_number(redundancy, "redundancy", "between 0 and 1", least=0, most=1)
-    rng = check_random_state(random_state)
+    rng = check_rng(random_state)
     y = rng.permutation(np.arange(n_samples) % 2)
     X = np.hstack(
         [
@@ -143,8 +143,10 @@ def make_correlated_groups(
     check_int(n_samples, "n_samples", least=2)
     for name, value in (("n_groups", n_groups), ("group_size", group_size), ("n_others", n_others)):
         check_int(value, name, least=0)
+    for name, mean in (("group_mean", group_mean), ("other_mean", other_mean)):
+        check_number(mean, name)
     check_number(correlation, "correlation", "between 0 and 1", least=0, most=1)
-    rng = check_random_state(random_state)
+    rng = check_rng(random_state)
     y = rng.permutation(np.arange(n_samples) % 2)
     sign = np.where(y == 1, 1.0, -1.0)[:, None]
     parts = [_correlated(rng, n_samples, group_size, correlation) + group_mean * sign for _ in range(n_groups)]
@@ -213,7 +215,7 @@ def make_survival(
     check_number(effect, "effect")
     check_number(correlation, "correlation", "between 0 and 1", least=0, most=1)
     check_number(censoring, "censoring", "at least 0 and below 1", least=0, below=1)
-    rng = check_random_state(random_state)
+    rng = check_rng(random_state)
     parts = [_correlated(rng, n_samples, group_size, correlation) for _ in range(n_groups)]
     X = np.hstack([*parts, rng.standard_normal((n_samples, n_others))])
     causes = X[:, : n_groups * group_size : group_size] if group_size else X[:, :0]

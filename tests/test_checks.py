@@ -3,9 +3,22 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
-from skstab._checks import check_int, check_level, check_number, is_int, is_number, is_real
+from skstab._checks import (
+    check_bool,
+    check_int,
+    check_level,
+    check_number,
+    check_parameters,
+    is_choice,
+    is_int,
+    is_number,
+    is_real,
+    naming,
+)
 from skstab.datasets import make_correlated_groups, make_redundant_classification
 from skstab.feature_selection import relieff, welch_variance
 from skstab.inspection import SelectionFrequencyDisplay, flip_importance
@@ -106,3 +119,52 @@ def test_sizes_of_a_profile_are_not_bools():
 
     with pytest.raises(ValueError, match=r"sizes must be numbers of features from 1 to 2, got \[True\]"):
         stability_profile(SelectKBest(k="all"), X, Y, sizes=[True], cv=2)
+
+
+# -- words, and errors of others ---------------------------------------------------------------------------------------
+
+INCOMPARABLE = [pd.NA, np.zeros(3), pd.DataFrame({"a": [1]}), ["refit"], {"refit"}, None, 1]
+
+
+@pytest.mark.parametrize("value", INCOMPARABLE, ids=lambda value: type(value).__name__)
+def test_what_cannot_be_compared_is_not_a_word(value):
+    assert not is_choice(value, "refit", "consensus")
+    with pytest.raises(ValueError, match=r"^flag must be a bool, got "):
+        check_bool(value, "flag")
+
+    class Settings:
+        support = value
+
+    with pytest.raises(ValueError, match=r"^support must be 'refit', got "):
+        check_parameters(Settings(), {"support": ("'refit'", lambda given: given in ("refit", "consensus"))})
+
+
+def test_words():
+    assert is_choice("refit", "refit", "consensus")
+    assert is_choice(np.str_("refit"), "refit")
+    assert not is_choice("other", "refit")
+    assert check_bool(np.True_, "flag") is True
+
+
+class OwnError(ValueError):
+    """An error of a user's code."""
+
+
+@pytest.mark.parametrize(
+    ("error", "names", "expected"),
+    [
+        (ValueError("bad shape"), ("X",), (ValueError, "^X can't be used: bad shape$")),
+        (TypeError("no len"), ("X", "y", "groups"), (TypeError, "^X, y or groups can't be used: no len$")),
+        (OverflowError("too large"), ("q",), (ValueError, "^q can't be used: too large$")),
+        (ValueError("X has 3 columns"), ("X", "y"), (ValueError, "^X has 3 columns$")),
+        (ValueError("XX is not X_"), ("X",), (ValueError, "^X can't be used")),
+        (OwnError("mine"), ("X",), (OwnError, "^mine$")),
+        (NotFittedError("not fitted"), ("X",), (NotFittedError, "^not fitted$")),
+        (KeyError("key"), ("X",), (KeyError, "^'key'$")),
+    ],
+)
+def test_errors_of_others_are_given_the_name_of_the_argument(error, names, expected):
+    kind, message = expected
+    with pytest.raises(kind, match=message) as caught, naming(*names):
+        raise error
+    assert caught.value is error or caught.value.__cause__ is error

@@ -165,12 +165,12 @@ def test_seeds(make):
         *((make_correlated_groups, name, -1) for name in ("n_groups", "group_size", "n_others")),
         *((make_correlated_groups, name, 1.5) for name in ("n_groups", "group_size", "n_others")),
         *((make_correlated_groups, "correlation", value) for value in (-0.1, 1.1, np.nan)),
+        *((make_correlated_groups, name, value) for name in ("group_mean", "other_mean") for value in ("a", np.inf)),
         (make_redundant_classification, "random_state", "zero"),
     ],
 )
 def test_errors_name_the_argument(make, name, value):
-    what = "seed" if name == "random_state" else name
-    with pytest.raises(ValueError, match=rf"{what}\b"):
+    with pytest.raises(ValueError, match=rf"^{name}\b"):
         make(**{name: value})
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skstab._checks import is_int, is_number
+from skstab._checks import is_choice, is_int, is_number
 
 __all__ = ["StabilityBounds", "per_family_errors", "stability_selection_bounds"]
 
@@ -278,13 +278,13 @@ def _check(n_features: Any, q: Any, threshold: Any, pfer: Any, n_pairs: Any, ass
     missing = [name for name, value in (("q", q), ("threshold", threshold), ("pfer", pfer)) if value is None]
     if len(missing) != 1:
         raise ValueError(f"two of q, threshold and pfer must be given, but {len(missing)} of them are None")
-    is_concave = assumption == "r-concave"
+    is_concave = is_choice(assumption, "r-concave")
     expected = (
-        ("assumption", assumption, f"one of {', '.join(map(repr, ASSUMPTIONS))}", assumption in ASSUMPTIONS),
-        ("n_features", n_features, "an int of at least 1", _is_whole(n_features, 1)),
+        ("assumption", assumption, f"one of {', '.join(map(repr, ASSUMPTIONS))}", is_choice(assumption, *ASSUMPTIONS)),
+        ("n_features", n_features, "an int of at least 1, and below 2**63", is_int(n_features, 1, 2**63 - 1)),
         ("n_pairs", n_pairs, f"an int of at least {1 + is_concave}", _is_whole(n_pairs, 1 + is_concave)),
-        ("q", q, "a number above 0 and at most n_features", q is None or _is_within(q, 0, n_features)),
-        ("pfer", pfer, "a positive number", pfer is None or _is_within(pfer, 0, np.finfo(float).max)),
+        ("q", q, "a number above 0 and at most n_features", q is None or _is_part_of(q, n_features)),
+        ("pfer", pfer, "a positive number", pfer is None or is_number(pfer, above=0)),
         ("threshold", threshold, *_expected_threshold(threshold, n_pairs, is_concave=is_concave)),
     )
     for name, value, what, holds in expected:
@@ -299,15 +299,15 @@ def _expected_threshold(threshold: Any, n_pairs: Any, *, is_concave: bool) -> tu
         what = f"a number from 1 / (2 * n_pairs) = {least:g} to 1"
     else:
         least, what = 0.5, "a number from 0.5 to 1"
-    return what, threshold is None or threshold == least or _is_within(threshold, least, 1)
+    return what, threshold is None or is_number(threshold, least=least, most=1)
 
 
 def _is_whole(value: Any, least: int) -> bool:
     return is_int(value, least)
 
 
-def _is_within(value: Any, above: float, most: float) -> bool:
-    return is_number(value, above=above, most=most)
+def _is_part_of(q: Any, n_features: Any) -> bool:
+    return is_int(n_features) and is_number(q, above=0, most=n_features)
 
 
 # -- what is possible instead ------------------------------------------------------------------------------------------

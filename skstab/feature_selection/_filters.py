@@ -13,7 +13,7 @@ from sklearn.utils import assert_all_finite, check_array, check_consistent_lengt
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from skstab._checks import check_number
+from skstab._checks import check_number, is_choice, naming
 from skstab._statistics import column_ranges
 from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from skstab.feature_selection._discretise import interval_labels, value_labels
@@ -41,16 +41,18 @@ class Data(NamedTuple):
 
 def read_data(X: Any, y: Any, target: Target) -> Data:
     """Check the arguments of a score function."""
-    if target not in ("auto", "classes", "numeric"):
+    if not is_choice(target, "auto", "classes", "numeric"):
         raise ValueError(f"target must be 'auto', 'classes' or 'numeric', got {target!r}")
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2, input_name="X")
+    with naming("X"):
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2, input_name="X")
     if y is None:
         raise ValueError("y is required: the score measures the dependence of each feature on it, got None")
-    y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
-    assert_all_finite(y, input_name="y")
-    kind = _kind_of(y) if target == "auto" else target
-    return Data(X, *(_classes(y) if kind == "classes" else _numbers(y)))
+    with naming("y"):
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        assert_all_finite(y, input_name="y")
+        kind = _kind_of(y) if target == "auto" else target
+        return Data(X, *(_classes(y) if kind == "classes" else _numbers(y)))
 
 
 def _kind_of(y: NDArray[Any]) -> str:
@@ -178,7 +180,8 @@ def _typical_one(values: FloatArray) -> FloatArray:
 def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)
-    weight: FloatArray = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    with naming("sample_weight"):
+        weight: FloatArray = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weight.shape != (n_rows,) or weight.min() <= 0:
         raise ValueError(f"sample_weight must hold one positive number for each of {n_rows} rows")
     return np.asarray(weight / min(1.0, weight.mean()))
@@ -392,7 +395,8 @@ def _information(X: Any, y: Any, discrete_features: Any) -> tuple[FloatArray, Fl
 
 
 def _discrete_mask(discrete_features: Any, n_features: int) -> BoolArray:
-    given = np.asarray(discrete_features)
+    with naming("discrete_features"):
+        given = np.asarray(discrete_features)
     if given.dtype == bool and given.shape in ((), (n_features,)):
         return np.broadcast_to(given, n_features)
     if given.dtype.kind in "iu" and given.ndim == 1 and np.isin(given, np.arange(-n_features, n_features)).all():

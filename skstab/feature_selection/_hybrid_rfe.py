@@ -18,7 +18,7 @@ from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_cons
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import check_parameters, is_bool, is_int, is_number
+from skstab._checks import check_parameters, is_bool, is_int, is_number, naming
 from skstab._compat import available_if
 from skstab._typing import FloatArray, MatrixLike
 from skstab._undo import left_as_it_was
@@ -253,10 +253,14 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     def _prepare(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[int, Design, Loss]:
         """Check the input and choose the stable features."""
         _check(self)
-        rows, labels = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, y_numeric=self.loss == "squared"
-        )
-        rows, labels, weight = _weighted_rows(rows, labels, sample_weight)
+        is_numeric = self.loss == "squared"
+        with naming("X", "y"):
+            rows, labels = validate_data(
+                self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, y_numeric=is_numeric
+            )
+            labels = labels.astype(np.float64) if is_numeric else labels
+        with naming("sample_weight"):
+            rows, labels, weight = _weighted_rows(rows, labels, sample_weight)
         _check_size(rows, "X")
         if self.loss == "squared":
             _check_size(labels, "y")
@@ -274,7 +278,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """One column for each output of the model."""
         if self.loss == "squared":
-            return y.astype(np.float64)[:, None]
+            return y[:, None]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -289,7 +293,8 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             return np.empty(0, dtype=np.intp)
         criterion = self.criterion if callable(self.criterion) else CRITERIA[self.criterion]
         scores = criterion(X, y, **self._keywords(criterion, weight))
-        scores = np.asarray(scores[0] if isinstance(scores, tuple) else scores, dtype=np.float64)
+        with naming("criterion"):
+            scores = np.asarray(scores[0] if isinstance(scores, tuple) else scores, dtype=np.float64)
         if scores.shape != (X.shape[1],):
             raise ValueError(f"criterion must return one score for each of {X.shape[1]} features, got {scores.shape}")
         return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[: self.n_stable_features]
@@ -360,8 +365,15 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     def _decision(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
-        return np.asarray(X @ self.coef_.T + self.intercept_)
+        with naming("X"):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            decision = np.asarray(X @ self.coef_.T + self.intercept_)
+        if not np.isfinite(decision).all():
+            raise ValueError(
+                "X must be in the unit of the data that the model was fitted on: its numbers are too large"
+            )
+        return decision
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict with the final model.
@@ -437,6 +449,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             decision = np.hstack([np.zeros_like(decision), decision])
         return np.asarray(log_softmax(decision, axis=1))
 
+    @naming("X", "y", "sample_weight")
     def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy, or R² for `loss="squared"`.
 

@@ -77,10 +77,11 @@ def relieff(X: MatrixLike, y: ArrayLike, *, n_neighbors: int = 10, target: Targe
     """
     if not is_int(n_neighbors, 1):
         raise ValueError(f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}")
-    X, y, n_classes = read_data(X, y, target)
-    X, is_constant = _unit_ranges(X)
-    weights = _class_weights(X, y, n_neighbors) if n_classes else _numeric_weights(X, y, n_neighbors)
-    scores = _weighted_differences(X, weights)
+    data, labels, n_classes = read_data(X, y, target)
+    scaled, is_constant = _unit_ranges(data)
+    k = min(n_neighbors, scaled.shape[0])
+    weights = _class_weights(scaled, labels, k) if n_classes else _numeric_weights(scaled, labels, k)
+    scores = _weighted_differences(scaled, weights)
     scores[is_constant] = scores.min()
     return scores
 

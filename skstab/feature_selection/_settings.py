@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
-from skstab._checks import check_parameters, is_estimator, is_int, is_n_jobs, is_number, is_verbosity
+from skstab._checks import check_parameters, is_choice, is_estimator, is_int, is_n_jobs, is_number, is_verbosity
 from skstab.feature_selection._bounds import ASSUMPTIONS
 from skstab.feature_selection._decoys import DECOYS
 from skstab.feature_selection._held_paths import HeldName
@@ -76,8 +76,8 @@ def has_classes(y: Any) -> bool:
 
 def check_settings(selector: Any) -> None:
     """Check the parameters of a `StabilitySelection`."""
-    least = "above 0" if selector.assumption == "r-concave" else "from 0.5"
-    lowest = {"above": 0.0} if selector.assumption == "r-concave" else {"least": 0.5}
+    is_concave = is_choice(selector.assumption, "r-concave")
+    least, lowest = ("above 0", {"above": 0.0}) if is_concave else ("from 0.5", {"least": 0.5})
     check_parameters(
         selector,
         {

@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags, indexable
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skstab._checks import naming
+from skstab._compat import as_indexable
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
@@ -358,10 +360,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         if y is None and get_tags(self).target_tags.required:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+        X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True)
-        job = self._job(X, y, routed_from_fit(self, params), draw_entropy(self.random_state))
-        X_numbers = None if self.decoys is None else check_for_decoys(X, self.decoys)
+        routed, entropy = routed_from_fit(self, params), draw_entropy(self.random_state)
+        with naming("estimator", "X", "y", *params):
+            job = self._job(X, y, routed, entropy)
+            X_numbers = None if self.decoys is None else check_for_decoys(X, self.decoys)
         paths = self._follow(job, X, key=(0,))
         self._keep(paths, job.plan.q)
         self._integrate(paths, X, whole=job.plan.q is None)

@@ -52,6 +52,8 @@ class CalibrationDisplay:
     """
 
     def __init__(self, calibration: Any, *, param_name: str = "regularisation") -> None:
+        if not all(hasattr(calibration, name) for name in ("param_values", "thresholds", "scores", "errors")):
+            raise TypeError(f"calibration must be the calibration_ of a StabilitySelection, got {calibration!r}")
         self.calibration = calibration
         self.param_name = param_name
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
-from skstab._checks import check_number
+from skstab._checks import check_number, is_choice, naming
 from skstab._typing import FloatArray, IndexArray, IntArray, MatrixLike
 
 __all__ = ["check_columns", "feature_clusters", "pair_correlations"]
@@ -63,9 +63,9 @@ def feature_clusters(
     array([0, 1, 2, 0])
     """
     check_number(threshold, "threshold", "a number above 0 and at most 1", above=0, most=1)
-    if similarity == "precomputed":
+    if is_choice(similarity, "precomputed"):
         links = _links_of(X, threshold)
-    elif similarity in ("pearson", "spearman"):
+    elif is_choice(similarity, "pearson", "spearman"):
         links = _correlated(_standardised(X, ranks=similarity == "spearman"), threshold)
     else:
         raise ValueError(f"similarity must be 'pearson', 'spearman' or 'precomputed', got {similarity!r}")
@@ -77,7 +77,8 @@ def feature_clusters(
 
 def _standardised(X: MatrixLike, *, ranks: bool = False, dtype: Any = np.float64) -> FloatArray:
     """Columns of mean 0 and length 1; constant ones are 0."""
-    values = check_array(X, accept_sparse=True, dtype=dtype, ensure_min_samples=2, input_name="X")
+    with naming("X"):
+        values = check_array(X, accept_sparse=True, dtype=dtype, ensure_min_samples=2, input_name="X")
     values = values.toarray() if sparse.issparse(values) else values
     if ranks:
         from scipy.stats import rankdata
@@ -103,7 +104,8 @@ def _correlated(columns: FloatArray, threshold: float) -> Any:
 
 def _links_of(similarity: MatrixLike, threshold: float) -> Any:
     """The same of similarities that are given."""
-    matrix = check_array(similarity, accept_sparse="csr", dtype=np.float64, input_name="similarity")
+    with naming("similarity"):
+        matrix = check_array(similarity, accept_sparse="csr", dtype=np.float64, input_name="similarity")
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.shape[0] != matrix.shape[1] or abs(matrix - matrix.T).max() > 1e-8:
         raise ValueError(f"similarities must be a symmetric square matrix, got one of shape {matrix.shape}")
@@ -152,7 +154,8 @@ def _numbered(labels: Any) -> IntArray:
 
 def check_columns(X: MatrixLike, n_features: int) -> None:
     """Check that X has a column for each feature."""
-    shape = getattr(X, "shape", None) or np.shape(X)
+    with naming("X"):
+        shape = getattr(X, "shape", None) or np.shape(X)
     if len(shape) != 2 or shape[1] != n_features:
         raise ValueError(f"X must have one column for each of the {n_features} features, got shape {tuple(shape)}")
 

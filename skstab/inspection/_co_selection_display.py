@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skstab._checks import check_bool
 from skstab._matrices import group_codes
 from skstab._typing import FloatArray, IndexArray, MatrixLike, RunsLike
 from skstab.inspection._co_selection import CoSelection, co_selection
@@ -103,7 +104,7 @@ class CoSelectionDisplay:
         display : CoSelectionDisplay
             The display, not drawn yet.
         """
-        source = runs_of(runs)
+        source = runs_of(runs, "runs")
         found = co_selection(source, X, min_frequency=min_frequency, level=level)
         if groups is None:
             return cls(found)
@@ -128,7 +129,7 @@ class CoSelectionDisplay:
         display : CoSelectionDisplay
             The display, not drawn yet.
         """
-        return cls.from_runs(estimator, X, **options)
+        return cls.from_runs(runs_of(estimator), X, **options)
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the pairs.
@@ -167,7 +168,7 @@ class CoSelectionDisplay:
             self.ax_.text(0.5, 0.5, "no feature comes and goes", ha="center", transform=self.ax_.transAxes)
         frames = self._frame_clusters(order)
         self._name(order)
-        if legend:
+        if check_bool(legend, "legend"):
             self._add_legend(frames)
         return self
 

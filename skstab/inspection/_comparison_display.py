@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skstab._checks import naming
 from skstab.inspection._plotting import (
     COLOURS,
     DARK,
@@ -208,7 +209,9 @@ def _stabilities(comparison: SelectorComparison, measure: Measure) -> pd.DataFra
 def _pairs(selectors: list[str], reference: str | None) -> list[tuple[str, str]]:
     if reference is None:
         return list(combinations(selectors, 2))
-    if reference not in selectors:
+    with naming("reference"):
+        is_known = reference in selectors
+    if not is_known:
         raise ValueError(f"reference must be one of the selectors {selectors}, got {reference!r}")
     return [(name, reference) for name in selectors if name != reference]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from skstab._checks import check_number
+from skstab._checks import check_number, naming
 from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
 from skstab.inspection._importance import deviations, read_rows
 from skstab.inspection._margins import Margins, decisions_of, margins_of, predicted_margins
@@ -28,6 +28,7 @@ _ZOOMS = 4  # how often the surroundings of a smallest margin are divided
 _PARTS = 8  # into how many parts
 
 
+@naming("model", "X", "y")
 def flip_importance(
     model: Estimator,
     X: MatrixLike,

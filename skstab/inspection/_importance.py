@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import check_array, gen_batches
 from sklearn.utils.extmath import safe_sparse_dot
 
+from skstab._checks import naming
 from skstab._pipelines import class_name
 from skstab._statistics import column_deviations, column_ranges
 from skstab._typing import Estimator, FloatArray, IntArray, MatrixLike
@@ -50,6 +51,7 @@ def shares(values: FloatArray) -> FloatArray:
 # -- linear models -----------------------------------------------------------------------------------------------------
 
 
+@naming("model", "X", "y")
 def linear_importance(model: Estimator, X: MatrixLike, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
     """Importance of the features of a linear model: its weights on features of unit variance.
 
@@ -104,6 +106,7 @@ def _dense(values: Any) -> FloatArray:
 # -- kernel machines ---------------------------------------------------------------------------------------------------
 
 
+@naming("model", "X", "y")
 def margin_importance(model: Any, X: MatrixLike, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
     """Importance of the features of a support vector machine: the contribution of each to the margin.
 

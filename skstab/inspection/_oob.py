@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils import check_array
 
-from skstab._checks import check_int
+from skstab._checks import check_int, naming
 from skstab._pipelines import class_name
 from skstab._random import draw_entropy, stream
 from skstab._typing import Estimator, FloatArray, IntArray, MatrixLike, RandomState
@@ -22,6 +22,7 @@ __all__ = ["oob_permutation_importance"]
 Scores: TypeAlias = Callable[[Any, FloatArray], FloatArray]
 
 
+@naming("model", "X", "y")
 def oob_permutation_importance(
     model: Estimator, X: MatrixLike, y: ArrayLike, *, n_repeats: int = 1, random_state: RandomState = None
 ) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from skstab._checks import check_bool, check_int
 from skstab.inspection._plotting import (
     COLOURS,
     DARK,
@@ -95,7 +96,7 @@ class ParetoFrontDisplay:
         self.cv_results = cv_results
         self.score = score
         self.stability = stability
-        self.chosen = chosen
+        self.chosen = None if chosen is None else check_int(chosen, "chosen", least=0)
         self.gamma = gamma
         self.tolerance = tolerance
 
@@ -212,7 +213,7 @@ class ParetoFrontDisplay:
         self.ax_.locator_params(axis="x", nbins=6)  # scores have many digits
         self.ax_.set_xlabel(self.score, parse_math=False)
         self.ax_.set_ylabel(stability_label(self.stability, about=self._about(table)), parse_math=False)
-        if legend:
+        if check_bool(legend, "legend"):
             add_legend_beside(self.ax_, list(drawn.values()), list(drawn))
         return self
 

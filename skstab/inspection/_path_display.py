@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skstab._checks import check_bool, is_choice, naming
 from skstab._typing import NamesLike
 from skstab.inspection._plotting import (
     DARK,
@@ -88,7 +89,8 @@ class StabilityPathDisplay:
         feature_names: NamesLike | None = None,
         stability: Any = None,
     ) -> None:
-        self.selection_path = np.asarray(selection_path, dtype=np.float64)
+        with naming("selection_path"):
+            self.selection_path = np.asarray(selection_path, dtype=np.float64)
         try:
             self.param_values = np.asarray(param_values, dtype=np.float64)
         except (OverflowError, TypeError, ValueError) as error:
@@ -198,9 +200,9 @@ class StabilityPathDisplay:
         """
         import pandas as pd
 
-        if kind == "stability":
+        if is_choice(kind, "stability"):
             return pd.DataFrame(columns=list(_STABILITY)) if self.stability is None else self.stability.copy()
-        if kind != "features":
+        if not is_choice(kind, "features"):
             raise ValueError(f"kind must be 'features' or 'stability', got {kind!r}")
         d, n_values = self.selection_path.shape
         column = np.repeat(np.arange(d), n_values)
@@ -246,10 +248,11 @@ class StabilityPathDisplay:
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_named, least=4.8)))
         values, curves, is_in = _curves(self.frame())
         drawn = self._draw_features(values, curves, is_in, n_named)
-        known = self._draw_stability() if stability and self.stability is not None else []
+        shown = check_bool(stability, "stability") and self.stability is not None
+        known = self._draw_stability() if shown else []
         drawn += known
         self._label(values, curves, "".join(f"\n{name}: interval about {_ABOUT[name]}" for name, _ in known))
-        if legend:
+        if check_bool(legend, "legend"):
             add_legend_beside(self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn])
         return self
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skstab._checks import check_int, check_number
+from skstab._checks import check_int, check_number, is_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ def check_share(value: Any, name: str) -> Any:
 
 def check_order(order: Any) -> None:
     """Check in which order features are drawn."""
-    if order not in ("column", "frequency"):
+    if not is_choice(order, "column", "frequency"):
         raise ValueError(f"order must be 'column' or 'frequency', got {order!r}")
 
 

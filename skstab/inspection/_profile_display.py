@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from skstab._checks import check_bool
 from skstab.inspection._plotting import (
     GREY,
     LINES,
@@ -59,12 +60,14 @@ class StabilityProfileDisplay:
     """
 
     def __init__(self, profiles: Any, *, measure: str | None = None) -> None:
-        self.profiles = by_name(profiles, "selector")
+        self.profiles = by_name(profiles, "selector", "profiles")
         self.measure = measure
         for name, profile in self.profiles.items():
             missing = set(_COLUMNS).difference(getattr(profile, "columns", ()))
             if missing:
-                raise ValueError(f"profile {name!r} must be what stability_profile returns, it lacks {sorted(missing)}")
+                raise ValueError(
+                    f"profiles[{name!r}] must be what stability_profile returns, it lacks {sorted(missing)}"
+                )
 
     @classmethod
     def from_profile(cls, profiles: Any, *, measure: str | None = None) -> Self:
@@ -123,7 +126,7 @@ class StabilityProfileDisplay:
         baselines = [self._baseline(part) for part in parts]
         curves = [self._curve(part, number) for number, part in enumerate(parts)]
         self._label(table)
-        if legend:
+        if check_bool(legend, "legend"):
             add_legend_beside(self.ax_, [*curves, baselines[0]], [*self.profiles, "random"])
         return self
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skstab._checks import check_bool
 from skstab.inspection._plotting import COLOURS, DARK, GREY, add_legend_above, figure_and_axes, stability_label
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class ReplicationDisplay:
         self.ax_.set_xlabel("rows in each sample")
         about = "other data; of bootstraps: resampling error"
         self.ax_.set_ylabel(stability_label(self.measure, about=about), parse_math=False)
-        if legend:
+        if check_bool(legend, "legend"):
             add_legend_above(self.ax_, list(drawn.values()), list(drawn))
         return self
 

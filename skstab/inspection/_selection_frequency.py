@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skstab._checks import check_level
+from skstab._checks import check_bool, check_level, naming
 from skstab._statistics import wilson_interval
 from skstab._typing import Estimator, NamesLike, RunsLike
 from skstab.inspection._plotting import (
@@ -239,7 +239,7 @@ class SelectionFrequencyDisplay:
         if self.threshold is not None:
             line = self.ax_.axvline if named else self.ax_.axhline
             drawn["threshold"] = line(self.threshold, color=DARK, linestyle="--", linewidth=1)
-        if legend and len(drawn) > 1:
+        if check_bool(legend, "legend") and len(drawn) > 1:
             add_legend_above(self.ax_, list(drawn.values()), list(drawn))
 
     def _points(self, table: pd.DataFrame, fill: str, named: bool) -> Any:
@@ -283,7 +283,8 @@ class SelectionFrequencyDisplay:
 
 
 def _check_frequencies(frequencies: Any) -> np.ndarray:
-    values = np.asarray(frequencies, dtype=np.float64)
+    with naming("frequencies"):
+        values = np.asarray(frequencies, dtype=np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise ValueError(f"frequencies must be a list of shares from 0 to 1, got {frequencies!r}")
     return values

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skstab._checks import naming
 from skstab._matrices import as_masks
 from skstab._pipelines import find_part
 from skstab.model_selection import StabilityCV
@@ -22,7 +23,7 @@ def fitted_cv(estimator: Any) -> StabilityCV | None:
     return found
 
 
-def runs_of(source: Any) -> Runs:
+def runs_of(source: Any, name: str = "estimator") -> Runs:
     """Return the runs that a source is or contains."""
     if isinstance(source, Runs):
         return source
@@ -30,14 +31,14 @@ def runs_of(source: Any) -> Runs:
         return source.runs_  # type: ignore[no-any-return]
     found = fitted_cv(source)
     if found is None:
-        raise TypeError(f"estimator must be Runs, a fitted StabilityCV or contain one, got {type(source).__name__}")
+        raise TypeError(f"{name} must be Runs, a fitted StabilityCV or contain one, got {type(source).__name__}")
     return found.runs_
 
 
 def as_runs(source: Any, *, feature_names: Any = None, name: str = "supports") -> Runs:
     """Return the runs that a source is or contains; otherwise it is a table of supports."""
     if isinstance(source, Runs) or hasattr(source, "runs_"):
-        return runs_of(source)
+        return runs_of(source, name)
     masks = as_masks(source, name)
     return Runs(masks, feature_names=names_of(source, masks.shape[1], feature_names))
 
@@ -48,8 +49,10 @@ def names_of(source: Any, n_features: int, feature_names: Any = None) -> np.ndar
         feature_names = getattr(source, "feature_names_in_", getattr(source, "columns", None))
     if feature_names is None:
         feature_names = [f"x{number}" for number in range(n_features)]
-    names = np.empty(len(feature_names), dtype=object)
-    names[:] = list(feature_names)
+    with naming("feature_names"):
+        listed = list(feature_names)
+    names = np.empty(len(listed), dtype=object)
+    names[:] = listed
     if len(names) != n_features:
         raise ValueError(f"feature_names must be {n_features} names, one for each column, got {len(names)}")
     return names
@@ -59,18 +62,19 @@ def check_mask(mask: Any, name: str, n_features: int) -> np.ndarray | None:
     """Check a mask of features, or None."""
     if mask is None:
         return None
-    checked = np.asarray(mask)
+    with naming(name):
+        checked = np.asarray(mask)
     if checked.dtype != bool or checked.shape != (n_features,):
         raise ValueError(f"{name} must be {n_features} booleans, one for each feature, got {mask!r}")
     return checked
 
 
-def by_name(source: Any, default: str) -> dict[str, Any]:
+def by_name(source: Any, default: str, name: str) -> dict[str, Any]:
     """Return a dict as it is, and a single object under a default name."""
     if not isinstance(source, Mapping):
         return {default: source}
     if not source:
-        raise ValueError("a dict must hold at least one entry by name, got an empty one")
+        raise ValueError(f"{name} must hold at least one entry by name where it is a dict, got an empty one")
     return dict(source)
 
 
@@ -81,7 +85,7 @@ def most_frequent(counts: Any, *tie_breakers: Any) -> np.ndarray:
 
 def supports_of(source: Any) -> tuple[Runs, Any]:
     """Return the runs that a source is or contains, at least two of them, with the table of what they selected."""
-    runs = runs_of(source)
+    runs = runs_of(source, "runs")
     if len(runs) < 2:
         raise ValueError(f"runs must hold at least 2 runs, got {len(runs)}")
     return runs, runs.table_for("nogueira")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from scipy.sparse import csr_array
 
+from skstab._checks import check_bool
 from skstab._matrices import as_masks, as_weights
 from skstab._typing import Estimator, MatrixLike, NamesLike, RunsLike
 from skstab.inspection._plotting import (
@@ -211,7 +212,7 @@ class FeatureStabilityMapDisplay:
         for artist in artists:
             self.ax_.add_collection(artist)
         self._label(measures)
-        if legend:
+        if check_bool(legend, "legend"):
             add_legend_beside(self.ax_, artists, names)
         return self
 
@@ -228,7 +229,7 @@ class FeatureStabilityMapDisplay:
     def _label(self, measures: bool) -> None:
         self.ax_.set(xlim=(0, 1), ylim=(self.supports.shape[0] - 0.5, -0.5), xlabel="share of importance", ylabel="run")
         whole_numbers(self.ax_.yaxis)
-        if measures:
+        if check_bool(measures, "measures"):
             self.ax_.set_title(
                 ", ".join(f"{_SYMBOLS[name]} = {self._stability(name):.2f}" for name in _SYMBOLS), fontsize="medium"
             )

@@ -69,7 +69,7 @@ class SupportRasterDisplay:
     """
 
     def __init__(self, supports: RunsLike | Mapping[str, RunsLike], *, feature_names: NamesLike | None = None) -> None:
-        tables = by_name(supports, "runs")
+        tables = by_name(supports, "runs", "supports")
         self.runs = {
             name: as_runs(table, feature_names=feature_names, name=f"supports of {name!r}")
             for name, table in tables.items()
@@ -93,7 +93,7 @@ class SupportRasterDisplay:
         display : SupportRasterDisplay
             The display, not drawn yet.
         """
-        return cls({name: runs_of(fitted) for name, fitted in by_name(estimator, "runs").items()})
+        return cls({name: runs_of(fitted) for name, fitted in by_name(estimator, "runs", "estimator").items()})
 
     @classmethod
     def from_supports(

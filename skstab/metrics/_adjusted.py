@@ -26,11 +26,11 @@ class Description:
     """Which features stand for each other, as the user gave it; and what was found to be expected by chance."""
 
     def __init__(self, similarity: Any, threshold: float, random_state: Any) -> None:
-        from sklearn.utils import check_random_state
+        from skstab._random import check_rng  # here, since measures load without scikit-learn
 
         self.threshold = check_threshold(threshold)
         self.links = None if similarity is None else find_links(similarity, self.threshold)
-        self.seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        self.seed = int(check_rng(random_state).randint(np.iinfo(np.int32).max))
         self._known: dict[Sizes, float] = {}
 
     def links_of(self, supports: Supports) -> Links:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from skstab._checks import check_int, check_level, check_number
+from skstab._checks import check_bool, check_int, check_level, check_number, is_choice
 from skstab._typing import FloatArray, IntArray, MeasureLike, RandomState, RunsLike
 from skstab.metrics._frequency import nogueira, totals
 from skstab.metrics._measure import Measure
@@ -259,13 +259,13 @@ def stability_interval(
     """
     chosen, table = checked(data, measure, "data")
     level = check_level(confidence_level)
-    if method in INFLUENCES:
+    if is_choice(method, *INFLUENCES):
         found = INFLUENCES[method](chosen, table)
         warn_where_too_narrow(table, what=_NARROW_INTERVAL.format(method))
         error = found.standard_error
         half = quantile((1 + level) / 2, found.df) * error
         estimate, low, high = found.estimate, found.estimate - half, found.estimate + half
-    elif method in RESAMPLED:
+    elif is_choice(method, *RESAMPLED):
         _require_comparable(chosen, method)
         rng, n_resamples = check_seed(random_state), check_resamples(n_resamples)
         low, high, error = RESAMPLED[method](chosen, table, level, rng, n_resamples)
@@ -388,7 +388,7 @@ def compare_stability(
     table_b = chosen.check(b, name="b")
     influence = _influences(method)
     x, y = influence(chosen, table_a), influence(chosen, table_b)
-    if paired:
+    if check_bool(paired, "paired"):
         if table_a.n_runs != table_b.n_runs:
             raise ValueError(f"paired=True needs as many runs in a as in b, got {table_a.n_runs} and {table_b.n_runs}")
         error, df = float(np.linalg.norm(x.contributions - y.contributions)), x.df
@@ -419,7 +419,7 @@ def _test(
         "less": _cdf(signed, df),
         "two-sided": min(1.0, 2 * _cdf(-abs(signed), df)),
     }
-    if alternative not in pvalues:
+    if not is_choice(alternative, *pvalues):
         raise ValueError(f"alternative must be one of {', '.join(pvalues)}; got {alternative!r}")
     half = quantile((1 + level) / 2, df) * error
     return StabilityTest(statistic, pvalues[alternative], difference, difference - half, difference + half)
@@ -432,7 +432,7 @@ def checked(data: Any, measure: Any, name: str) -> tuple[Measure, Table]:
 
 
 def _influences(method: str) -> Callable[[Measure, Table], _Influence]:
-    if method not in INFLUENCES:
+    if not is_choice(method, *INFLUENCES):
         raise ValueError(f"method must be one of {', '.join(INFLUENCES)}; got {method!r}")
     return INFLUENCES[method]
 
@@ -442,6 +442,6 @@ def check_resamples(n_resamples: int) -> int:
 
 
 def check_seed(random_state: Any) -> Any:
-    from sklearn.utils import check_random_state
+    from skstab._random import check_rng  # here, since measures load without scikit-learn
 
-    return check_random_state(random_state)
+    return check_rng(random_state)

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, SupportsFloat, TypeAlias
 
 import numpy as np
 
+from skstab._checks import check_bool, check_int, is_choice, is_real, naming
 from skstab._typing import FloatArray, IntArray, RunsLike
 from skstab._warnings import warn_user
-from skstab.metrics._tables import CHECKS, Table
+from skstab.metrics._tables import CHECKS, Supports, Table, Weights
 
 Kind: TypeAlias = Literal["subset", "weights", "ranking"]
 # (table, first runs, second runs) → the similarity of each first run with its second
@@ -133,6 +134,9 @@ class Measure:
 
     def warn_if_trivial(self, table: Table, value: float) -> None:
         """Warn where the runs agree only because there was nothing to choose."""
+        _require_table(table)
+        if not is_real(value):
+            raise TypeError(f"value must be a number, got {value!r}")
         if self.trivial is not None and self.trivial(table):
             warn_user(
                 f"all runs agree because there was nothing to choose (each run chose no feature, every feature, or "
@@ -142,17 +146,30 @@ class Measure:
 
     def value(self, table: Table) -> float:
         """Return the stability of a validated table; it is clipped to its range against rounding errors."""
-        return float(np.clip(self.evaluate(table), *self.range(table.n_runs)))
+        _require_table(table)
+        low, high = self.bounds if self.bounds_for is None else self.bounds_for(table.n_runs)
+        return float(np.clip(self.evaluate(table), low, high))
 
     def check(self, data: RunsLike, *, name: str | None = None) -> Table:
         """Validate `data` for this measure; runs, or what holds them, give the table that it takes."""
         if self.caution:
             warn_user(self.caution, RuntimeWarning)
-        return CHECKS[self.kind](table_for(self, data), name=name or ARGUMENT[self.kind])
+        if not (name is None or isinstance(name, str)):
+            raise TypeError(f"name must be None or a text, got {name!r}")
+        argument = name or ARGUMENT[self.kind]
+        with naming(argument):
+            table = table_for(self, data)
+        return CHECKS[self.kind](table, name=argument)
 
     def range(self, n_runs: int) -> tuple[float, float]:
         """Smallest and largest value that the measure can take on `n_runs` runs."""
+        check_int(n_runs, "n_runs", least=2)
         return self.bounds if self.bounds_for is None else self.bounds_for(n_runs)
+
+
+def _require_table(table: Any) -> None:
+    if not isinstance(table, Supports | Weights):
+        raise TypeError(f"table must be what check() of the measure returned, got {type(table).__name__}")
 
 
 def table_for(measure: Measure, data: Any) -> Any:
@@ -226,9 +243,12 @@ def from_callable(
     name: str | None = None,
 ) -> Measure:
     """Build a measure from a function of a matrix of runs × features (an ndarray or a CSR array)."""
+    _check_own(kind, bounds, name)
 
     def evaluate(table: Any) -> float:
-        return float(function(table.matrix))
+        value = function(table.matrix)
+        with naming("measure"):
+            return float(value)
 
     def leave_one_out(table: Any) -> FloatArray:
         runs = np.arange(table.n_runs)
@@ -240,5 +260,16 @@ def from_callable(
         evaluate=evaluate,
         leave_one_out=leave_one_out,
         bounds=bounds,
-        higher_is_better=higher_is_better,
+        higher_is_better=check_bool(higher_is_better, "higher_is_better"),
     )
+
+
+def _check_own(kind: Any, bounds: Any, name: Any) -> None:
+    """Check what is said of a measure of one's own."""
+    if not is_choice(kind, *ARGUMENT):
+        raise ValueError(f"kind must be one of {', '.join(map(repr, ARGUMENT))}; got {kind!r}")
+    ends = tuple(bounds) if isinstance(bounds, tuple | list) else ()
+    if not (len(ends) == 2 and all(map(is_real, ends)) and ends[0] <= ends[1]):
+        raise ValueError(f"bounds must be the smallest and the largest value, got {bounds!r}")
+    if not (name is None or isinstance(name, str)):
+        raise ValueError(f"name must be None or a text, got {name!r}")

@@ -134,8 +134,9 @@ def require_constant_size(supports: Supports, name: str) -> None:
     """Raise where a measure is defined for runs of equal size only."""
     if not supports.is_constant_size:
         raise ValueError(
-            f"the {name} measure is defined only when every run selects the same number of features, got sizes "
-            f"from {supports.sizes.min()} to {supports.sizes.max()}; use 'nogueira', which allows sizes to vary"
+            f"supports must be of one size: the {name} measure is defined only when every run selects the same number "
+            f"of features, got sizes from {supports.sizes.min()} to {supports.sizes.max()}; use 'nogueira', which "
+            "allows sizes to vary"
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from skstab._checks import check_level
+from skstab._checks import check_level, naming
 from skstab._typing import MeasureLike, RunsLike
 from skstab.metrics._inference import checked, quantile
 from skstab.metrics._measure import Measure, PairValues
@@ -75,7 +75,7 @@ def replication_stability(
     >>> print(replication_stability(halves, confidence_level=0.9))
     0.60 (90% interval 0.42 to 0.78, other data)
     """
-    chosen, table = checked(_in_pairs(data), measure, "data")
+    chosen, table = checked(_in_pairs(data, "data"), measure, "data")
     pairs = _within_pairs(chosen, table, "data")
     chosen.warn_if_trivial(table, pairs.estimate)
     return _interval(pairs.estimate, pairs, HALF_SIZE, chosen.range(2), "replication", confidence_level)
@@ -125,17 +125,18 @@ def full_size_interval(
     0.55 (90% interval 0.31 to 0.78, other data)
     """
     chosen, table = checked(whole, measure, "whole")
-    pairs = _within_pairs(chosen, chosen.check(_in_pairs(halves), name="halves"), "halves")
+    pairs = _within_pairs(chosen, chosen.check(_in_pairs(halves, "halves"), name="halves"), "halves")
     bounds = chosen.range(table.n_runs)
     found = _interval(chosen.value(table), pairs, FULL_SIZE, bounds, "full size", confidence_level)
     floor = _interval(pairs.estimate, pairs, HALF_SIZE, bounds, "replication", confidence_level)
     return replace(found, low=min(found.low, floor.low))
 
 
-def _in_pairs(data: RunsLike) -> Any:
+def _in_pairs(data: RunsLike, name: str) -> Any:
     """Put the two runs of each pair one after the other, where the data know their pairs."""
     runs = getattr(data, "runs_", data)
-    return runs.in_pairs() if hasattr(runs, "in_pairs") else data
+    with naming(name):
+        return runs.in_pairs() if hasattr(runs, "in_pairs") else data
 
 
 def _within_pairs(measure: Measure, table: Table, name: str) -> PairValues:

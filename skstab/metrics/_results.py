@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from skstab._checks import check_number
 from skstab._typing import FloatArray
 
 About: TypeAlias = Literal["resampling error", "other data"]
@@ -154,8 +155,7 @@ def stability_in_words(value: float) -> str:
     >>> stability_in_words(0.56)
     'intermediate to good'
     """
-    if not value <= 1:
-        raise ValueError(f"value must be a stability of at most 1, got {value!r}")
+    check_number(value, "value", "a stability of at most 1", most=1)
     if value < 0.4:
         return "poor"
     return "excellent" if value > 0.75 else "intermediate to good"

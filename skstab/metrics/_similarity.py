@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from skstab._checks import is_number
+from skstab._checks import is_number, naming
 from skstab._matrices import group_codes
 from skstab._typing import FloatArray, IntArray
 
@@ -100,7 +100,8 @@ def check_threshold(threshold: float) -> float:
 
 def check_similarity(similarity: Any, n_features: int | None = None) -> Any:
     """Validate a similarity of features and return it as an ndarray or a CSR array."""
-    matrix = sparse.csr_array(similarity) if sparse.issparse(similarity) else np.asarray(similarity)
+    with naming("similarity"):
+        matrix = sparse.csr_array(similarity) if sparse.issparse(similarity) else np.asarray(similarity)
     if matrix.dtype.kind not in "buif":
         raise ValueError(f"similarity must be numeric, got dtype {matrix.dtype}")
     matrix = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
@@ -109,7 +110,7 @@ def check_similarity(similarity: Any, n_features: int | None = None) -> Any:
     values = _values(matrix)
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError("similarity must be finite and not negative: use absolute correlations")
-    if abs(matrix - matrix.T).max() > 1e-8 * values.max(initial=0.0):
+    if matrix.size and abs(matrix - matrix.T).max() > 1e-8 * values.max(initial=0.0):
         raise ValueError("similarity must be symmetric")
     return matrix
 

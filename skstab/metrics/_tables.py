@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skstab._checks import is_int
+from skstab._checks import is_int, naming
 from skstab._matrices import as_masks, as_weights
 from skstab._typing import FloatArray, IntArray
 
@@ -173,7 +173,8 @@ def supports_from_sets(sets: Iterable[Iterable[Hashable]], features: Sequence[Ha
     >>> jaccard_stability(supports)
     0.333...
     """
-    lists = [_listed(selected, run) for run, selected in enumerate(_iterable(sets))]
+    with naming("sets"):
+        lists = [_listed(selected, run) for run, selected in enumerate(_iterable(sets))]
     column, n_features = _columns(lists, features)
     rows = [_row(selected, column, run) for run, selected in enumerate(lists)]
     indptr = np.cumsum([0, *(len(row) for row in rows)])
@@ -201,8 +202,9 @@ def _columns(lists: list[list[Hashable]], features: Sequence[Hashable] | int) ->
         return _numbered(lists, int(features)), int(features)
     if isinstance(features, str) or not isinstance(features, Iterable):
         raise TypeError(f"features must be a sequence of names or a number, got {features!r}")
-    names = list(features)
-    column = {name: index for index, name in enumerate(names)}
+    with naming("features"):
+        names = list(features)
+        column = {name: index for index, name in enumerate(names)}
     if len(column) != len(names):
         repeated = next(name for index, name in enumerate(names) if column[name] != index)
         raise ValueError(f"features must be distinct, got {repeated!r} more than once")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from skstab._checks import is_choice
 from skstab._typing import FloatArray, IntArray, RandomState, RunsLike
 from skstab.metrics._measure import Measure, Properties, correlation_bounds, pairwise
 from skstab.metrics._tables import Weights
@@ -169,7 +170,7 @@ PEARSON = pairwise(
 
 def spearman_measure(*, ties: Literal["average", "random"] = "average", random_state: Any = None) -> Measure:
     """Build Spearman's measure for a given handling of ties."""
-    if ties not in ("average", "random"):
+    if not is_choice(ties, "average", "random"):
         raise ValueError(f"ties must be 'average' or 'random', got {ties!r}")
 
     def ranked(weights: Weights) -> Weights:
@@ -189,11 +190,11 @@ def spearman_measure(*, ties: Literal["average", "random"] = "average", random_s
 
 def _ranks(weights: Weights, ties: str, random_state: Any) -> Any:
     if ties == "random":
-        from sklearn.utils import check_random_state
+        from skstab._random import check_rng  # here, since measures load without scikit-learn
 
         # Every feature gets its own rank, zeros too.
         matrix = weights.matrix.toarray() if weights.is_sparse else weights.matrix
-        return dense_ranks(matrix, check_random_state(random_state))
+        return dense_ranks(matrix, check_rng(random_state))
     return sparse_ranks(weights.matrix) if weights.is_sparse else dense_ranks(weights.matrix)
 
 

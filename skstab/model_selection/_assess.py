@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
-from skstab._checks import check_int
+from skstab._checks import check_int, naming
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded, stream
 from skstab._typing import CVLike, Estimator, FloatArray, MatrixLike, MeasureLike, RandomState, Scorer
@@ -186,7 +186,8 @@ def _check_data(X: Any, y: Any, groups: Any, checkpoint: Any) -> None:
 def _plan(estimator: Any, scoring: Any, importance_getter: Any, y: Any) -> RunPlan:
     scorer = None
     if scoring is not None or hasattr(estimator, "score"):
-        scorer = check_scoring(estimator, scoring=scoring)
+        with naming("scoring"):
+            scorer = check_scoring(estimator, scoring=scoring)
     return RunPlan(
         estimator,
         scorer=scorer,

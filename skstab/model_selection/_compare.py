@@ -118,7 +118,7 @@ def compare_selectors(
     """
     named = _named(selectors)
     scorable = scoring is not None or all(hasattr(selector, "score") for selector in named.values())
-    _check_scoring(named, scoring)
+    _check_scoring(named, scoring, on_progress)
     get_measure(measure)
     margin = check_margin(margin)
     data, target = read_data(X, y, needs_classes=all(is_classifier(selector) for selector in named.values()))
@@ -160,14 +160,16 @@ def _named(selectors: Any) -> dict[Any, Any]:
     return named
 
 
-def _check_scoring(named: dict[Any, Any], scoring: Any) -> None:
+def _check_scoring(named: dict[Any, Any], scoring: Any, on_progress: Any) -> None:
+    if not (on_progress is None or callable(on_progress)):
+        raise TypeError(f"on_progress must be None or callable, got {on_progress!r}")
     if scoring is not None and not (isinstance(scoring, str) or callable(scoring)):
         raise ValueError(f"scoring must be None, a string or a callable, since one score is compared; got {scoring!r}")
     without = [name for name, selector in named.items() if not hasattr(selector, "score")]
     if scoring is None and 0 < len(without) < len(named):
         raise ValueError(
-            f"selector {without[0]!r} has no score: put a model behind it in a pipeline, or name a scoring, for which "
-            "one is put behind it"
+            f"selectors must all have a score, but selector {without[0]!r} has no score: put a model behind it in a "
+            "pipeline, or name a scoring, for which one is put behind it"
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skstab._checks import is_number
+from skstab._checks import check_bool, is_choice, is_number, naming
 from skstab._displays import draw
 from skstab._typing import Display, IntArray, MeasureLike
 from skstab.metrics import StabilityTest, compare_stability, get_measure
@@ -186,8 +186,10 @@ class SelectorComparison:
         return tuple(runs.take(np.isin(runs.split_numbers, both)) for runs in (first, second))  # type: ignore[return-value]
 
     def _runs_of(self, name: str) -> Runs:
-        if name not in self.runs:
-            raise ValueError(f"there is no selector {name!r}, only {list(self.runs)}")
+        with naming("a", "b"):
+            is_known = name in self.runs
+        if not is_known:
+            raise ValueError(f"a and b must be selectors: there is no selector {name!r}, only {list(self.runs)}")
         return self.runs[name].runs_
 
     # -- tests ---------------------------------------------------------------------------------------------------------
@@ -213,7 +215,7 @@ class SelectorComparison:
         import pandas as pd
 
         tests = {"stability": lambda a, b: self.difference(a, b).pvalue, "score": self._score_pvalue}
-        if of not in tests:
+        if not is_choice(of, *tests):
             raise ValueError(f"of must be 'stability' or 'score', got {of!r}")
         if of == "score" and not self._has_scores:
             raise ValueError("of='score' needs scores, but the selectors were not scored: give scoring")
@@ -221,7 +223,7 @@ class SelectorComparison:
         pairs = list(combinations(names, 2))
         raw = np.array([tests[of](a, b) for a, b in pairs])
         table = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
-        for (a, b), value in zip(pairs, holm(raw) if adjust else raw, strict=True):
+        for (a, b), value in zip(pairs, holm(raw) if check_bool(adjust, "adjust") else raw, strict=True):
             table.loc[a, b] = table.loc[b, a] = value
         return table
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from skstab._checks import check_level, check_number, is_real
+from skstab._checks import check_bool, check_level, check_number, is_choice, is_real, naming
 from skstab._typing import FloatArray, IntArray
 
 Strategy: TypeAlias = Literal["knee", "weighted", "one_se", "tolerance"]
@@ -19,13 +19,25 @@ _PREFIX = "mean_test_"
 _TIE = 1e-12
 
 
-def column(cv_results: Mapping[str, Any], name: str) -> FloatArray:
+def column(cv_results: Any, name: Any) -> FloatArray:
     """Return the mean test values of a metric of a search, or a column of that very name."""
+    if not (isinstance(cv_results, Mapping) or hasattr(cv_results, "columns")):
+        raise TypeError(f"cv_results must be a dict or a DataFrame, got {cv_results!r}")
+    if not isinstance(name, str):
+        raise TypeError(f"score and stability must be names of metrics in cv_results, got {name!r}")
     for key in (f"{_PREFIX}{name}", name):
         if key in cv_results:
-            return np.asarray(cv_results[key], dtype=np.float64)
+            return _numbers(cv_results[key], key)
     present = sorted(str(key).removeprefix(_PREFIX) for key in cv_results if str(key).startswith(_PREFIX))
     raise ValueError(f"there is no metric {name!r} in cv_results; there are {present or sorted(map(str, cv_results))}")
+
+
+def _numbers(values: Any, key: str) -> FloatArray:
+    with naming("cv_results"):
+        numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1:
+        raise ValueError(f"cv_results[{key!r}] must have one number for each candidate, got shape {numbers.shape}")
+    return numbers
 
 
 def standard_error(cv_results: Mapping[str, Any], name: str) -> FloatArray:
@@ -113,7 +125,7 @@ def pareto_front(
     """
     a, s = objectives(cv_results, score, stability)
     front = front_of(a, s)
-    if not with_uncertainty:
+    if not check_bool(with_uncertainty, "with_uncertainty"):
         return front
     z = ndtri((1 + check_level(confidence_level)) / 2)
     close = np.ones((front.size, a.size), dtype=bool)
@@ -171,10 +183,15 @@ class ParetoRefit:
     tolerance: float | None = None
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
+        for name in ("score", "stability"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be the name of a metric, got {getattr(self, name)!r}")
+        if not is_choice(self.strategy, *STRATEGIES):
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
         check_number(self.gamma, "gamma", "between 0 and 1", least=0, most=1)
-        if self.strategy == "tolerance" and not (is_real(self.tolerance) and self.tolerance >= 0):
+        if not (self.tolerance is None or (is_real(self.tolerance) and self.tolerance >= 0)):
+            raise ValueError(f"tolerance must be a number of at least 0 or None, got {self.tolerance!r}")
+        if self.strategy == "tolerance" and self.tolerance is None:
             raise ValueError(
                 f"tolerance must be a number of at least 0 for strategy='tolerance', got {self.tolerance!r}"
             )
@@ -183,7 +200,9 @@ class ParetoRefit:
         """Return the index of the chosen candidate."""
         a, s = objectives(cv_results, self.score, self.stability)
         if (np.isnan(a) | np.isnan(s)).all():
-            raise ValueError(f"no candidate has both a {self.score!r} and a {self.stability!r}: all are missing")
+            raise ValueError(
+                f"cv_results lacks values: no candidate has both a {self.score!r} and a {self.stability!r}"
+            )
         if (np.isinf(a) | np.isinf(s)).any():
             raise ValueError(f"cv_results must have finite {self.score!r} and {self.stability!r}, got infinite ones")
         merit = STRATEGIES[self.strategy](self, cv_results, a, s)
@@ -196,7 +215,7 @@ def best_by(cv_results: Mapping[str, Any], name: str, *, may_select_nothing: boo
     if not may_select_nothing and _has_sizes(cv_results):
         merit = np.where(column(cv_results, "n_features") == 0, np.nan, merit)
     if np.isnan(merit).all():
-        raise ValueError(f"no candidate has a {name!r}: all are missing")
+        raise ValueError(f"cv_results lacks values: no candidate has a {name!r}: all are missing")
     return _best(merit, cv_results)
 
 

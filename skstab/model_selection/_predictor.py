@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.utils.metadata_routing import process_routing
 
+from skstab._checks import naming
 from skstab._compat import available_if
 from skstab._typing import MatrixLike
 
@@ -36,6 +37,7 @@ class PredictorMixin:
         raise NotImplementedError
 
     @available_if(_estimator_has("predict"))
+    @naming("X")
     def predict(self, X: MatrixLike) -> Any:
         """Predict with the refitted estimator.
 
@@ -52,6 +54,7 @@ class PredictorMixin:
         return self._fitted().predict(X)
 
     @available_if(_estimator_has("predict_proba"))
+    @naming("X")
     def predict_proba(self, X: MatrixLike) -> Any:
         """Probabilities of the classes by the refitted estimator.
 
@@ -68,6 +71,7 @@ class PredictorMixin:
         return self._fitted().predict_proba(X)
 
     @available_if(_estimator_has("predict_log_proba"))
+    @naming("X")
     def predict_log_proba(self, X: MatrixLike) -> Any:
         """Logarithms of the probabilities of the classes by the refitted estimator.
 
@@ -84,6 +88,7 @@ class PredictorMixin:
         return self._fitted().predict_log_proba(X)
 
     @available_if(_estimator_has("decision_function"))
+    @naming("X")
     def decision_function(self, X: MatrixLike) -> Any:
         """Confidence scores by the refitted estimator.
 
@@ -100,6 +105,7 @@ class PredictorMixin:
         return self._fitted().decision_function(X)
 
     @available_if(_estimator_has("score"))
+    @naming("X", "y")
     def score(self, X: MatrixLike, y: ArrayLike | None = None, **params: Any) -> Any:
         """Score of the refitted estimator by its own `score` method.
 

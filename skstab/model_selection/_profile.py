@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from skstab._checks import is_int
-from skstab._random import draw_entropy, random_parameters
+from skstab._checks import is_int, naming
+from skstab._random import check_rng, draw_entropy, random_parameters
 from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState
 from skstab.metrics import get_measure, stability_interval, stability_score
 from skstab.model_selection._resampling import splits_of, splitter_for
@@ -110,7 +109,7 @@ def stability_profile(
     chosen = get_measure(measure)
     if chosen.kind != "subset":
         raise ValueError(f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}")
-    rng = check_random_state(random_state)
+    rng = check_rng(random_state)
     entropy = draw_entropy(rng.randint(2**31))
     ranked = _ranked_runs(estimator, X, y, cv=cv, importance_getter=importance_getter, entropy=entropy, n_jobs=n_jobs)
     importances = ranked.table_for("pearson")
@@ -159,7 +158,8 @@ def _ranked_runs(
     runs = collect(
         made, plan, splits, n_rows=X.shape[0], n_features=X.shape[1], estimator_name=type(estimator).__name__
     )
-    report_failures(made, len(runs), plan.error_score)
+    with naming("estimator", "X", "y"):
+        report_failures(made, len(runs), plan.error_score)
     return runs
 
 
@@ -175,6 +175,8 @@ def places_of(importances: Any, rng: np.random.RandomState) -> Any:
 def _check_sizes(sizes: Sequence[int] | None, n_features: int) -> list[int]:
     if sizes is None:
         return [int(size) for size in np.unique(np.geomspace(1, max(n_features - 1, 1), 20).round())]
-    if not len(sizes) or not all(is_int(size, 1, n_features) for size in sizes):
-        raise ValueError(f"sizes must be numbers of features from 1 to {n_features}, got {list(sizes)}")
-    return [int(size) for size in sizes]
+    with naming("sizes"):
+        listed = list(sizes)
+    if not listed or not all(is_int(size, 1, n_features) for size in listed):
+        raise ValueError(f"sizes must be numbers of features from 1 to {n_features}, got {listed}")
+    return [int(size) for size in listed]

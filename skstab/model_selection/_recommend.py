@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from skstab._checks import is_number
+from skstab._checks import is_choice, is_number
 from skstab._typing import FloatArray, IntArray
 from skstab.model_selection._score_tests import Difference, holm, resample_difference, row_difference
 from skstab.runs import Runs
@@ -65,7 +65,7 @@ class Scored(NamedTuple):
 
 def check_margin(margin: Any) -> float | Literal["one_se"]:
     """Check the loss of score that is acceptable."""
-    if margin == "one_se" or is_number(margin, least=0):
+    if is_choice(margin, "one_se") or is_number(margin, least=0):
         return margin  # type: ignore[no-any-return]
     raise ValueError(f"margin must be 'one_se' or a number of at least 0, got {margin!r}")
 

@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
+from skstab._checks import naming
 from skstab._typing import IntArray
 from skstab._warnings import warn_user
 from skstab.model_selection._split import BootstrapSplit, WholeSampleSplit
@@ -44,7 +45,8 @@ def splitter_for(
 def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any]:
     """List the splits by the numbers of their rows; there must be some to compare."""
     every = np.arange(X.shape[0])
-    splits = [(_numbers(train, every), _numbers(test, every)) for train, test in splitter.split(X, y, **params)]
+    with naming("cv", "X", "y", *params):
+        splits = [(_numbers(train, every), _numbers(test, every)) for train, test in splitter.split(X, y, **params)]
     if len(splits) < 2:
         raise ValueError(f"cv must give at least 2 splits, since stability compares runs; got {len(splits)}")
     return splits

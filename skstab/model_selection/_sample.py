@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import type_of_target
 
-from skstab._checks import is_bool, is_int, is_number
+from skstab._checks import is_bool, is_int, is_number, naming
 from skstab._typing import IntArray
 
 __all__ = ["Sample", "check_lengths", "check_n_splits", "check_sizes", "check_stratify", "make_sample"]
@@ -91,14 +91,10 @@ def check_lengths(X: Any, y: Any, groups: Any) -> int:
 
 def _as_labels(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return the values as an array, without its second axis where that has length one."""
-    labels: NDArray[Any] = check_array(
-        values,
-        accept_sparse=True,
-        dtype=None,
-        ensure_2d=False,
-        ensure_min_samples=0,
-        input_name=name,
-    )
+    with naming(name):
+        labels: NDArray[Any] = check_array(
+            values, accept_sparse=True, dtype=None, ensure_2d=False, ensure_min_samples=0, input_name=name
+        )
     return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
 
 
@@ -200,7 +196,8 @@ def check_sizes(sizes: Any) -> list[int | float]:
     expected = "sizes must be a sequence of ints >= 1 (rows) or floats above 0 and up to 0.5 (shares of the rows)"
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise TypeError(f"{expected}, got {sizes!r}")
-    listed = list(sizes)
+    with naming("sizes"):
+        listed = list(sizes)
     wrong = [size for size in listed if not (is_int(size, 1) or is_number(size, above=0, most=0.5))]
     if wrong or not listed:
         raise ValueError(f"{expected}, got {wrong[0] if wrong else listed!r}")

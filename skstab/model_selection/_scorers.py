@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,12 +11,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from skstab._checks import is_choice, is_int, naming
 from skstab._pipelines import find_part
+from skstab._random import check_rng
 from skstab._typing import CVLike, FloatArray, MeasureLike, RandomState
 from skstab._warnings import warn_user
 from skstab.metrics import Measure, StabilityInterval, get_measure
 from skstab.model_selection._score_tests import score_error
 from skstab.model_selection._stability_cv import StabilityCV
+from skstab.model_selection._validation import check_jobs
 from skstab.runs import Runs
 
 
@@ -25,7 +28,7 @@ def _require_runs(estimator: Any) -> StabilityCV:
     if runs is None:
         name = type(estimator).__name__
         raise ValueError(
-            f"{name} holds no StabilityCV, and stability is a property of many fits: search over "
+            f"estimator {name} holds no StabilityCV, and stability is a property of many fits: search over "
             f"StabilityCV({name}(...)), with parameters named estimator__..., or pass cv to make_stability_scorer"
         )
     check_is_fitted(runs)
@@ -116,8 +119,12 @@ def make_stability_scorer(
     {'estimator__alpha': 10.0}
     """
     get_measure(measure)
-    if bound not in (None, "low", "high"):
+    if not (bound is None or is_choice(bound, "low", "high")):
         raise ValueError(f"bound must be None, 'low' or 'high', got {bound!r}")
+    if not (cv is None or is_int(cv, 2) or hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise ValueError(f"cv must be None, an int of at least 2, a splitter or an iterable of splits, got {cv!r}")
+    check_jobs(n_jobs)
+    check_rng(random_state)
     return StabilityScorer(measure, bound, cv, n_jobs, random_state)
 
 
@@ -193,8 +200,9 @@ def column_name(measure: Measure) -> str:
 
 def listed_measures(measures: MeasureLike | Sequence[MeasureLike]) -> list[MeasureLike]:
     """List one or several measures, which must be tabulated under different names."""
-    chosen = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
-    names = [column_name(get_measure(measure)) for measure in chosen]
+    with naming("measures"):
+        chosen = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
+        names = [column_name(get_measure(measure)) for measure in chosen]
     if len(set(names)) < len(names):
         raise ValueError(f"measures must have different names, got {names}")
     return chosen
@@ -246,5 +254,8 @@ def stability_scoring(
     ['mean_test_r2', 'mean_test_r2_se', 'mean_test_nogueira', 'mean_test_nogueira_low']
     """
     chosen = listed_measures(measures)
-    scores = (scoring,) if isinstance(scoring, str) else scoring
-    return StabilityScoring(tuple(chosen), None if scores is None else tuple(scores))
+    with naming("scoring"):
+        scores = None if scoring is None else (scoring,) if isinstance(scoring, str) else tuple(scoring)
+    if scores is not None and not all(isinstance(name, str) for name in scores):
+        raise TypeError(f"scoring must be names of scores, got {scoring!r}")
+    return StabilityScoring(tuple(chosen), scores)

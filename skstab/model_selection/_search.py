@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags, indexable
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int
-from skstab._compat import CallbackSupportMixin, available_if, with_callbacks
+from skstab._checks import is_int, naming
+from skstab._compat import CallbackSupportMixin, as_indexable, available_if, with_callbacks
 from skstab._displays import draw
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, seeded
@@ -223,7 +223,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         measures = [get_measure(measure) for measure in listed_measures(self.measures)]
         if not measures:
             raise ValueError(f"measures must be a measure or at least one in a sequence, got {self.measures!r}")
-        X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+        X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
         routed, self._entropy = routed_from_fit(self, params), draw_entropy(self.random_state)
@@ -347,6 +347,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         return getattr(self, "best_estimator_", self.estimator)
 
     @available_if(_can_score)
+    @naming("X", "y")
     def score(self, X: MatrixLike, y: ArrayLike | None = None, **params: Any) -> Any:
         """Score of `best_estimator_`, by the score that it was chosen by, or else the first one.
 
@@ -396,7 +397,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
             Drawn, with `ax_` and `figure_`.
         """
         check_is_fitted(self)
-        axes = score or self._axes[0], stability or self._axes[1]
+        axes = [own if given is None else given for given, own in zip((score, stability), self._axes, strict=True)]
         if axes[0] is None:
             raise ValueError("there is no score to draw the stability against: give the search a scoring")
         return draw("search", self, ax=ax, score=axes[0], stability=axes[1], **options)

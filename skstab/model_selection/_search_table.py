@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
+from skstab._checks import is_choice, naming
 from skstab._typing import FloatArray
 from skstab.model_selection._pareto import STRATEGIES, ParetoRefit, column, front_of, objectives, standard_error
 
@@ -77,7 +78,8 @@ def search_table(
 
     results = getattr(search, "cv_results_", search)
     refit = _choice_of(search, score, stability)
-    a, s = objectives(results, refit.score, refit.stability)
+    with naming("search", "score", "stability"):
+        a, s = objectives(results, refit.score, refit.stability)
     numbers = np.arange(len(a))
     table = pd.DataFrame({"score": a, "stability": s}, index=pd.Index(numbers, name="candidate"))
     for axis, name in (("score", refit.score), ("stability", refit.stability)):
@@ -121,11 +123,16 @@ def _choice_of(search: Any, score: str | None, stability: str | None) -> ParetoR
     """Return the `ParetoRefit` of a search where it is about these metrics, or one of them with its defaults."""
     refit = getattr(search, "refit_", getattr(search, "refit", None))
     own = refit if isinstance(refit, ParetoRefit) else None
-    if own is not None and score in (None, own.score) and stability in (None, own.stability):
+    if own is not None and _is_of(own, score, stability):
         return own
     if score is None or stability is None:
         raise ValueError("score and stability must name metrics of the search, whose refit is not a ParetoRefit")
     return ParetoRefit(score, stability)
+
+
+def _is_of(refit: ParetoRefit, score: Any, stability: Any) -> bool:
+    given = ((score, refit.score), (stability, refit.stability))
+    return all(name is None or is_choice(name, own) for name, own in given)
 
 
 def _choices(

@@ -104,7 +104,9 @@ class _ResamplingSplit(BaseCrossValidator):
     def _check_n_units(self, n_units: int, *, grouped: bool) -> None:
         if n_units < 2:
             units, name = ("groups", "n_groups") if grouped else ("rows", "n_samples")
-            raise ValueError(f"{type(self).__name__} expects at least 2 {units}, got {name}={n_units}")
+            raise ValueError(
+                f"X can't be split: {type(self).__name__} expects at least 2 {units}, got {name}={n_units}"
+            )
 
     def _iter_splits(self, sample: Sample, n_splits: int, entropy: list[int]) -> Iterator[Split]:
         rows = np.arange(len(sample.unit))
@@ -448,5 +450,5 @@ class WholeSampleSplit(BaseCrossValidator):
         n_splits = self.get_n_splits()
         n_rows = check_lengths(X, y, groups)
         if n_rows < 1:
-            raise ValueError("WholeSampleSplit expects at least 1 row, got n_samples=0")
+            raise ValueError("X can't be split: WholeSampleSplit expects at least 1 row, got n_samples=0")
         return ((np.arange(n_rows), np.arange(n_rows)) for _ in range(n_splits))

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags, indexable
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int, is_real
-from skstab._compat import CallbackSupportMixin, FitProgress, with_callbacks
+from skstab._checks import is_int, is_real, naming
+from skstab._compat import CallbackSupportMixin, FitProgress, as_indexable, with_callbacks
 from skstab._displays import draw
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
@@ -281,7 +281,7 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         resuming = self.warm_start and hasattr(self, "runs_")
         if resuming and self.return_estimators and not hasattr(self, "estimators_"):
             raise ValueError("return_estimators=True in a warm start, but the first runs did not keep theirs")
-        X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+        X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True, reset=not resuming)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
         routed = routed_from_fit(self, params)
@@ -400,7 +400,8 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             random_parameters(self.estimator, everywhere=False),
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
-        self.estimator_ = seeded(self.estimator, names, seed).fit(X, y, **plan.fit_params)
+        with naming("estimator", "X", "y", *plan.fit_params):
+            self.estimator_ = seeded(self.estimator, names, seed).fit(X, y, **plan.fit_params)
         chosen = plan.read(self.estimator_, X, y).warned()
         self._declared = {
             "n_features": self.n_features_in_,

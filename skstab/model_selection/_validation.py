@@ -7,7 +7,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from sklearn.utils import indexable
 
 from skstab._checks import (
     check_parameters,
@@ -18,7 +17,9 @@ from skstab._checks import (
     is_number,
     is_real,
     is_verbosity,
+    naming,
 )
+from skstab._compat import as_indexable
 from skstab._random import random_parameters
 from skstab.model_selection._resampling import is_labelled
 
@@ -84,7 +85,7 @@ def _is_grid(value: Any) -> bool:
 
 def read_data(X: Any, y: Any, *, needs_classes: bool) -> tuple[Any, Any]:
     """Return data whose rows can be taken, checked for something to resample and something to select from."""
-    X, y = indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+    X, y = as_indexable(X, y)
     check_rows(X, y, needs_classes=needs_classes)
     return X, y
 
@@ -113,5 +114,7 @@ def check_rows(X: Any, y: Any, *, needs_classes: bool) -> None:
         )
     if X.shape[0] < 2:
         raise ValueError(f"X must have at least 2 rows to resample, got n_samples={X.shape[0]}")
-    if needs_classes and is_labelled(y) and len(np.unique(np.asarray(y))) < 2:
+    with naming("y"):
+        has_one_class = needs_classes and is_labelled(y) and len(np.unique(np.asarray(y))) < 2
+    if has_one_class:
         raise ValueError("y must have at least 2 classes to select features by, got one class")

@@ -10,12 +10,14 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from skstab._checks import naming
 from skstab.runs._rows import in_one_form
 from skstab.runs._selection import last_step_of, selection_of, support_of, why_no_support
 
 __all__ = ["collect_supports", "tables_of_estimators"]
 
 
+@naming("source")
 def collect_supports(source: Any) -> np.ndarray | csr_array:
     """Collect what several runs selected, from what is already fitted.
 

@@ -18,6 +18,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from skstab._checks import naming
 from skstab._compat import take_columns
 from skstab._pipelines import class_name, parts_of, steps_of
 from skstab._typing import FloatArray, IntArray
@@ -63,6 +64,7 @@ class Mapped(NamedTuple):
         return [label.replace(_INPUT, str(input_names[column])) for label, column in named]
 
 
+@naming("transformer", "n_features")
 def input_columns(transformer: Any, n_features: int) -> IntArray:
     """Columns of the input that each output column of a fitted transformer comes from.
 

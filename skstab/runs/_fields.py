@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skstab._checks import naming
 from skstab._matrices import as_weights
 from skstab._typing import BoolArray, FloatArray, IntArray, NamesLike
 
@@ -43,7 +44,8 @@ def check_table(data: Any, name: str, shape: tuple[int, ...]) -> Any:
 
 def check_names(names: NamesLike | None, n_features: int) -> Any:
     """Return the names of the features as an array of objects: those given, or x0, x1 and so on."""
-    given = [f"x{number}" for number in range(n_features)] if names is None else list(names)
+    with naming("feature_names"):
+        given = [f"x{number}" for number in range(n_features)] if names is None else list(names)
     checked = np.empty(len(given), dtype=object)
     checked[:] = [name.item() if isinstance(name, np.generic) else name for name in given]
     if len(checked) != n_features:
@@ -64,7 +66,7 @@ def unselected_names(start: int, n_features: int) -> Iterator[str]:
 def _numeric(values: Any, name: str) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"{name} must hold numbers: {error}") from error
 
 
@@ -80,12 +82,15 @@ def check_named(
     tables: Mapping[str, Any] | None, name: str, check: Callable[[Any, str, int], FloatArray], n_runs: int
 ) -> dict[str, FloatArray]:
     """Check each of several vectors or tables that have names."""
+    if not (tables is None or isinstance(tables, Mapping)):
+        raise TypeError(f"{name} must be a dict, got {tables!r}")
     return {str(key): check(values, f"{name}[{key!r}]", n_runs) for key, values in (tables or {}).items()}
 
 
 def check_numbers(values: Any, name: str, n_runs: int) -> IntArray:
     """Check one int per run."""
-    numbers = np.asarray(values)
+    with naming(name):
+        numbers = np.asarray(values)
     if numbers.shape != (n_runs,) or (numbers.size and numbers.dtype.kind not in "iu"):
         raise ValueError(f"{name} must be one int for each of the {n_runs} runs, got {values!r}")
     return numbers.astype(np.int64, copy=False)
@@ -101,18 +106,22 @@ def check_rows(values: Any, name: str, n_runs: int) -> FloatArray:
 
 def check_refit(mask: Any, n_features: int) -> BoolArray:
     """Check a mask of features."""
-    checked = np.asarray(mask)
+    with naming("refit"):
+        checked = np.asarray(mask)
     if checked.dtype != bool or checked.shape != (n_features,):
         raise ValueError(f"refit must be {n_features} booleans, one for each feature, got {mask!r}")
     return checked
 
 
-def check_which(which: Any, n_runs: int) -> IntArray:
+def check_which(which: Any, n_runs: int, name: str = "which") -> IntArray:
     """Return the numbers of the runs that a slice, ints or booleans stand for."""
     try:
-        return np.atleast_1d(np.arange(n_runs)[which])
-    except IndexError as error:
-        raise IndexError(f"which must be a slice, ints or booleans for {n_runs} runs: {error}") from error
+        rows = np.atleast_1d(np.arange(n_runs)[which])
+    except (IndexError, OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a slice, ints or booleans for {n_runs} runs: {error}") from error
+    if rows.ndim != 1:
+        raise ValueError(f"{name} must be a slice, ints or booleans for {n_runs} runs, got {rows.ndim} dimensions")
+    return rows
 
 
 def rows_of(values: Any, rows: IntArray) -> Any:

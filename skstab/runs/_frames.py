@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, issparse
 
+from skstab._checks import naming
+
 __all__ = ["Tables", "from_frame", "to_long"]
 
 _VALUES = ("importance", "coef")
@@ -56,8 +58,11 @@ def _from_long(frame: pd.DataFrame, features: Sequence[Hashable] | None) -> Tabl
 def _features_of(column: Any, features: Sequence[Hashable] | None) -> list[Hashable]:
     if features is None:
         return list(column.cat.categories) if isinstance(column.dtype, pd.CategoricalDtype) else _sorted(column)
-    names = list(features)
-    if len(set(names)) < len(names):
+    with naming("features"):
+        names = list(features)
+    with naming("features"):
+        n_different = len(set(names))
+    if n_different < len(names):
         raise ValueError("features must be distinct, got some of them twice")
     return names
 

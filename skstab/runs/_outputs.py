@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
+from skstab._checks import naming
 from skstab._matrices import as_masks, read_only
 from skstab._typing import BoolArray, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import get_measure
+from skstab.runs._fields import check_which
 from skstab.runs._rows import in_one_form
 from skstab.runs._summary import share_of_runs
 
@@ -63,9 +65,12 @@ class Outputs:
 
     def __init__(self, supports: MatrixLike, *, names: Sequence[Hashable], inputs: Any) -> None:
         masks = as_masks(supports, "outputs.supports", least_runs=0)
-        labels = np.empty(len(names), dtype=object)
-        labels[:] = list(names)
-        columns = np.asarray(inputs)
+        with naming("names"):
+            listed = list(names)
+        labels = np.empty(len(listed), dtype=object)
+        labels[:] = listed
+        with naming("inputs"):
+            columns = np.asarray(inputs)
         for what, found in (("names", labels), ("inputs", columns)):
             if found.shape != (masks.shape[1],):
                 raise ValueError(f"outputs.{what} must have one entry for each of the {masks.shape[1]} outputs")
@@ -80,7 +85,7 @@ class Outputs:
     @classmethod
     def of_runs(cls, runs: Sequence[RunOutputs | None]) -> Self | None:
         """Put the outputs of runs together, by their inputs and names; None where a run has none."""
-        known = [run for run in runs if run is not None]
+        known = _known(runs, "runs", ("names", "inputs", "support"))
         if not known or len(known) < len(runs):
             return None
         keys, places = _places([_keys(run.names, run.inputs) for run in known])
@@ -90,7 +95,7 @@ class Outputs:
     @classmethod
     def concat(cls, parts: Sequence[Outputs | None]) -> Self | None:
         """Put outputs one below the other, by their inputs and names; None where a part has none."""
-        known = [part for part in parts if part is not None]
+        known = _known(parts, "parts", ("names", "inputs", "supports"))
         if not known or len(known) < len(parts):
             return None
         keys, places = _places([_keys(part.names, part.inputs) for part in known])
@@ -111,7 +116,8 @@ class Outputs:
 
     def take(self, rows: IntArray) -> Self:
         """Take some of the runs."""
-        return type(self)(self.supports[rows], names=self.names, inputs=self.inputs)
+        chosen = check_which(rows, len(self), "rows")
+        return type(self)(self.supports[chosen], names=self.names, inputs=self.inputs)
 
     def fields(self) -> dict[str, Any]:
         """What to store."""
@@ -154,6 +160,14 @@ class Outputs:
     def __repr__(self) -> str:
         n_inputs = len(np.unique(self.inputs))
         return f"Outputs({len(self)} runs, {len(self.names)} outputs of {n_inputs} inputs)"
+
+
+def _known(parts: Any, name: str, fields: Sequence[str]) -> list[Any]:
+    """Those parts that have outputs."""
+    known = [part for part in parts if part is not None] if isinstance(parts, list | tuple) else None
+    if known is None or not all(hasattr(part, field) for part in known for field in fields):
+        raise TypeError(f"{name} must be a list of outputs, or None where there are none, got {parts!r}")
+    return known
 
 
 def _keys(names: Sequence[Hashable], inputs: IntArray) -> list[tuple[int, Hashable]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skstab._checks import check_int
+from skstab._checks import check_int, is_real, naming
 from skstab._matrices import as_masks, group_codes, read_only, sum_groups
 from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike, MeasureLike, NamesLike, RandomState
 from skstab._warnings import warn_user
@@ -200,9 +200,16 @@ class Runs:
         runs : Runs
             One run per list.
         """
-        listed, known = as_list(sets), as_list(features)
-        lists = [as_list(selected) for selected in listed] if isinstance(listed, list) else listed
+        with naming("sets"):
+            listed = as_list(sets)
+            lists = [as_list(selected) for selected in listed] if isinstance(listed, list) else listed
+        with naming("features"):
+            known = as_list(features)
         supports = supports_from_sets(lists, known)
+        if not supports.shape[1]:
+            raise ValueError(
+                f"features must be at least one: supports must have at least one feature, got {features!r}"
+            )
         if isinstance(known, list):
             return cls(supports, feature_names=known)
         found = sorted({name for selected in lists for name in selected if isinstance(name, str)})
@@ -247,7 +254,8 @@ class Runs:
         runs : Runs
             With importances, not scaled by the standard deviation of the features, where all estimators have them.
         """
-        supports, importances, coefs, names = tables_of_estimators(fitted)
+        with naming("fitted"):
+            supports, importances, coefs, names = tables_of_estimators(fitted)
         return cls(supports, importances, coefs=coefs, feature_names=names)
 
     @classmethod
@@ -270,8 +278,10 @@ class Runs:
         runs : Runs
             In the form, dense or sparse, that takes less memory.
         """
-        listed = list(selections)
-        if not all(isinstance(selection, Reading | Selection | PackedSelection) for selection in listed):
+        listed = as_list(selections)
+        if not isinstance(listed, list) or not all(
+            isinstance(selection, Reading | Selection | PackedSelection) for selection in listed
+        ):
             raise TypeError(f"selections must be what selection_of returned, got {listed!r}")
         packed = [selection.packed() for selection in listed]
         check_width(n_features, [selection.support for selection in packed])
@@ -302,9 +312,11 @@ class Runs:
         runs : Runs
             All runs, in this order. `refit` is that of the first part.
         """
-        joined = list(parts)
-        if not joined or not all(isinstance(part, Runs) for part in joined):
+        joined = as_list(parts)
+        if not isinstance(joined, list) or not joined or not all(isinstance(part, Runs) for part in joined):
             raise TypeError(f"parts must be one or more Runs, got {joined!r}")
+        if not is_real(missing_score):
+            raise TypeError(f"missing_score must be a number, got {missing_score!r}")
         first = joined[0]
         if any(not np.array_equal(part.feature_names, first.feature_names) for part in joined):
             raise ValueError("parts must be runs of the same features in the same order, got others")

@@ -28,6 +28,7 @@ from sklearn.linear_model import (
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
+from skstab._checks import check_bool, naming
 from skstab._pipelines import class_name, steps_of
 from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
 from skstab.runs._columns import combine_parts, output_to_input_columns, scatter_to_input
@@ -130,11 +131,12 @@ def selection_of(
         scale_importances=scale_importances,
         zero_outside=zero_outside,
     )
-    if require_support and reading.support is None:
+    if check_bool(require_support, "require_support") and reading.support is None:
         raise ValueError(why_no_support(estimator))
     return reading.warned().selection
 
 
+@naming("estimator", "X", "y", "importance_getter")
 def read_run(
     estimator: Estimator,
     X: MatrixLike | None,
@@ -175,6 +177,8 @@ def read_run(
     >>> read_run(VarianceThreshold().fit(X), X).support
     array([False,  True])
     """
+    for name, value in (("scale_importances", scale_importances), ("zero_outside", zero_outside)):
+        check_bool(value, name)
     if X is not None and len(getattr(X, "shape", ())) != 2:
         raise ValueError(f"X must be None or a 2D array of rows and features, got {X!r}")
     view = View(X, y)
@@ -245,6 +249,7 @@ def last_step_of(estimator: Any) -> tuple[Any, IntArray, int]:
     return last, columns, n_features
 
 
+@naming("estimator")
 def why_no_support(estimator: Estimator) -> str:
     """Say why an estimator has no support, and what to wrap it in.
 

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from skstab._checks import naming
+
 __all__ = ["read_fields", "write_fields"]
 
 Made = TypeVar("Made")
@@ -35,8 +37,9 @@ def write_fields(path: str | PathLike[str], fields: Mapping[str, Any]) -> None:
     """Write fields to a file, which is replaced only when the new one is complete."""
     arrays: dict[str, Any] = {}
     header = {"format": FORMAT, "version": VERSION, "fields": _described(fields, "", arrays)}
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    with naming("path"):
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with temporary.open("xb") as file:  # with the permissions that any new file gets, unlike those of tempfile
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
@@ -72,10 +75,11 @@ def _describe(value: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def read_fields(path: str | PathLike[str], known: Sequence[str], make: Callable[..., Made]) -> Made:
     """Read the fields that `write_fields` wrote, out of those that are known, and make an object of them."""
-    name = os.fspath(path)
-    with Path(path).open("rb") as file:
+    with naming("path"):
+        name = os.fspath(path)
+    with open(name, "rb") as file:  # a Path of "" would be the current directory
         if not zipfile.is_zipfile(file):
-            raise ValueError(f"{name!r} is not a file of Runs.save")
+            raise ValueError(f"path {name!r} is not a file of Runs.save")
         file.seek(0)
         try:
             with np.load(file, allow_pickle=False) as arrays:
@@ -85,7 +89,7 @@ def read_fields(path: str | PathLike[str], known: Sequence[str], make: Callable[
         except _NewerFormatError:
             raise
         except _DAMAGED as error:
-            raise ValueError(f"{name!r} is not a file of Runs.save, or is damaged: {error}") from error
+            raise ValueError(f"path {name!r} is not a file of Runs.save, or is damaged: {error}") from error
 
 
 class _NewerFormatError(ValueError):

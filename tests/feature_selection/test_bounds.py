@@ -278,5 +278,5 @@ def test_wrong_arguments_are_named(wrong, message):
 
 
 def test_the_number_of_features_must_be_positive():
-    with pytest.raises(ValueError, match="n_features must be an int of at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"n_features must be an int of at least 1, and below 2\*\*63, got 0"):
         stability_selection_bounds(0, q=1, pfer=1)

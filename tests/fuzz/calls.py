@@ -1,125 +1,163 @@
-"""Calls of everything public with random arguments, and the judgement of what comes of them."""
+"""Calls of everything public with random arguments: what there is to call, with what, and how it is done."""
 
 import inspect
-import re
-import signal
 import warnings
-from importlib import import_module
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from types import GeneratorType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.fuzz.values import GOOD, GOOD_OF, bad, features, target
+from tests.discovery import PACKAGES, exported
+from tests.fuzz.bad import bad
+from tests.fuzz.values import GOOD, GOOD_OF, KEYWORDS, OBJECTS, RETURNED, TOGETHER, features, target
 
-ROOMS = ["metrics", "runs", "model_selection", "feature_selection", "inspection", "datasets"]
-SKIPPED = {"register_reader"}  # which changes what all later calls do
-UNNAMED = "unnamed"  # how a complaint begins about an error of the right type that does not name an argument
-SECONDS = 20  # that a call may take
-# NaN is a documented result: of an interval of two runs, or of importances that nothing is known about.
-MAY_BE_NAN = {
-    "stability_interval",
-    "compare_stability",
-    "stability_test",
-    "full_size_interval",
-    "replication_stability",
-}
+SPOILED = 0.5  # share of the draws with a bad value
+DATA = ("X", "y", "sample_weight", "groups")  # what fit takes beside the parameters of the estimator
+OPERATORS = ("__call__", "__getitem__")
 
 
 class Callee(NamedTuple):
-    """Something public, by its name; estimators and splitters are also used."""
+    """Something public, by its name: a function, a class that is made and used, or a method of an object."""
 
     name: str
     call: Any
-    use: str | None = None
+    use: str | None = None  # "fit", "split", "frame": what is done with an object that was made; "method", "undo"
+
+
+# -- what there is -----------------------------------------------------------------------------------------------------
 
 
 def public():
-    """Everything public that takes arguments of users: functions, `from_...` of classes, estimators and splitters."""
+    """Everything public that takes arguments of users, found by its form."""
     found = {}
-    for room in ROOMS:
-        module = import_module(f"skstab.{room}")
-        for name in [name for name in module.__all__ if name not in SKIPPED]:
-            for callee in _callees(name, getattr(module, name)):
+    for package in PACKAGES:
+        for name, thing in exported(package).items():
+            for callee in _callees(name, thing):
                 found[callee.name] = callee
+    for name, thing in RETURNED.items():
+        found |= {callee.name: callee for callee in _methods(name, type(thing()))}
     return list(found.values())
 
 
-def _callees(name, obj):
-    if not inspect.isclass(obj):
-        yield Callee(name, obj)
+def _callees(name, thing):
+    if not inspect.isclass(thing):
+        # Readers change what all later calls do: they are taken back.
+        yield Callee(name, thing, "undo" if name == "register_reader" else None)
         return
-    for use in ("fit", "split"):
-        if hasattr(obj, use):
-            yield Callee(name, obj, use)
-    for method in dir(obj):
-        if method.startswith("from_"):
-            yield Callee(f"{name}.{method}", getattr(obj, method))
+    if not is_record(thing):
+        yield Callee(name, thing, next((use for use in ("fit", "split", "frame") if hasattr(thing, use)), None))
+    yield from _methods(name, thing)
+
+
+def is_record(thing):
+    """Whether a class only holds what functions return, and is not made by users, for calls such as a refit."""
+    is_plain = is_dataclass(thing) and thing.__init__.__code__.co_filename == "<string>"
+    is_made = hasattr(thing, "__post_init__") and "__call__" in vars(thing)
+    return issubclass(thing, tuple) or (is_plain and not is_made)
+
+
+def _methods(name, thing):
+    for method in dir(thing):
+        if (not method.startswith("_") or method in OPERATORS) and method != "fit" and _is_own(thing, method):
+            form = inspect.getattr_static(thing, method)
+            if isinstance(form, classmethod | staticmethod):
+                yield Callee(f"{name}.{method}", getattr(thing, method))
+            elif callable(form) or type(form).__name__ == "_AvailableIfDescriptor":
+                yield Callee(f"{name}.{method}", getattr(thing, method), "method")
+
+
+def _is_own(thing, name):
+    owner = next(each for each in thing.__mro__ if name in vars(each))
+    form = inspect.getattr_static(thing, name)
+    is_request = type(form).__name__ == "RequestMethod"  # scikit-learn's
+    return owner.__module__.startswith("skstab") and not is_request and not isinstance(form, property)
+
+
+# -- with what ---------------------------------------------------------------------------------------------------------
 
 
 def parameters(callee):
-    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return [p for p in inspect.signature(callee.call).parameters.values() if p.kind not in kinds]
+    """The parameters, and whether each is required; those behind ** are known by their names."""
+    found = {}
+    for parameter in list(inspect.signature(callee.call).parameters.values())[callee.use == "method" :]:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            found |= dict.fromkeys(KEYWORDS.get(callee.name, ()), False)
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
+            found[parameter.name] = parameter.default is parameter.empty
+    return found
 
 
-def good(callee, parameter, rng):
-    return GOOD_OF.get((callee.name, parameter.name), GOOD.get(parameter.name))(rng)
+def good_of(callee, name):
+    return GOOD_OF.get((callee.name, name), GOOD.get(name))
 
 
-def unknown_parameters(callee):
-    """Required parameters for which there is no good value."""
-    known = {name for of, name in GOOD_OF if of == callee.name} | set(GOOD)
-    return [p.name for p in parameters(callee) if p.default is p.empty and p.name not in known]
+def unknown(callee):
+    """What there is no good value for: parameters, or the object whose method is called."""
+    names = [name for name in parameters(callee) if good_of(callee, name) is None]
+    owner = callee.name.partition(".")[0]
+    return names + ([owner] if callee.use == "method" and owner not in OBJECTS | RETURNED else [])
 
 
 def arguments(callee, rng):
-    """Draw arguments; a quarter of all draws is good, the others have one or two bad values."""
-    chosen = [p for p in parameters(callee) if p.default is p.empty or (p.name in GOOD and rng.random() < 0.4)]
-    drawn = {p.name: good(callee, p, rng) for p in chosen}
-    if rng.random() < 0.75:
-        names = [p.name for p in parameters(callee)] + (["X", "y"] if callee.use == "fit" else [])
-        for name in rng.permutation(names)[: rng.integers(1, 3)].tolist():
-            drawn[name] = bad(rng)
+    """Draw arguments, and the names of those that are bad: one or two of them in most draws, none in the others."""
+    known = parameters(callee)
+    drawn = {name: good_of(callee, name)(rng) for name, required in known.items() if required or rng.random() < 0.3}
+    names = [*known]
     if callee.use == "fit":
-        drawn = {"X": features(rng), "y": target(rng), "cv": GOOD["cv"](rng), "n_resamples": 4, "n_values": 3} | drawn
-        known = {"X", "y", *(p.name for p in parameters(callee))}
-        drawn = {name: value for name, value in drawn.items() if name in known}
-    return drawn
+        names += DATA
+        few = {"cv": GOOD["cv"](rng), "n_resamples": 4, "n_values": 3, "n_decoy_draws": 2}
+        drawn = {name: value for name, value in few.items() if name in known} | drawn
+        drawn |= {"X": features(rng), "y": target(rng)}
+    drawn |= TOGETHER[callee.name](rng, drawn) if callee.name in TOGETHER else {}
+    spoiled = rng.permutation(names)[: rng.integers(1, 3)].tolist() if names and rng.random() < SPOILED else []
+    drawn |= {name: bad(rng) for name in spoiled}
+    if callee.use == "method":
+        owner = callee.name.partition(".")[0]
+        drawn["self"] = (OBJECTS | RETURNED)[owner]()
+    return drawn, spoiled
+
+
+# -- how ---------------------------------------------------------------------------------------------------------------
 
 
 def outcome(callee, drawn):
-    """Make a call; return its result, or its error."""
+    """Make a call, and use what it made; return the result."""
     own = dict(drawn)
-    data = {name: own.pop(name) for name in ("X", "y") if callee.use == "fit" and name in own}
+    data = {name: own.pop(name) for name in DATA if callee.use == "fit" and name in own and name in _outside(callee)}
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        if callee.use == "method":
+            method = getattr(own.pop("self"), callee.name.partition(".")[2])
+            return _consumed(method(**own))
         made = callee.call(**own)
-        if callee.use == "fit":
-            return made.fit(data["X"], data["y"])
-        if callee.use == "split":
-            return next(iter(made.split(np.zeros((24, 2)))))
-        return made
+        return _USES[callee.use](made, data) if callee.use else _consumed(made)
 
 
-def complaint(callee, drawn):
-    """Say what is wrong with the outcome of a call; None where nothing is."""
-    signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(SECONDS)
-    try:
-        result = outcome(callee, drawn)
-    except (TypeError, ValueError) as error:
-        return None if _names_an_argument(str(error), callee, drawn) else f"{UNNAMED} {type(error).__name__}: {error}"
-    except BaseException as error:  # noqa: BLE001  whatever else is raised is what is looked for
-        return f"{type(error).__name__}: {error}"
-    finally:
-        signal.alarm(0)
-    if isinstance(result, float) and not np.isfinite(result):
-        return f"result {result}"
-    return None
+def _outside(callee):
+    return [name for name in DATA if name not in parameters(callee)]
 
 
-def _too_long(_signal, _frame):
-    raise TimeoutError(f"more than {SECONDS} s")
+def _fitted(made, data):
+    return made.fit(data.pop("X"), data.pop("y"), **data)
 
 
-def _names_an_argument(message, callee, drawn):
-    names = {p.name for p in parameters(callee)} | set(drawn) | {"X", "y"}
-    return any(re.search(rf"\b{re.escape(name)}\b", message) for name in names)
+def _framed(made, _):
+    made.frame()
+    return made
+
+
+def _taken_back(made, _):
+    made()
+
+
+_USES = {
+    "fit": _fitted,
+    "split": lambda made, _: next(iter(made.split(np.zeros((24, 2))))),
+    "frame": _framed,
+    "undo": _taken_back,
+}
+
+
+def _consumed(result: Any) -> Any:
+    return list(result) if isinstance(result, GeneratorType | Iterator) else result

@@ -1,31 +1,43 @@
-"""Arguments of public functions: good ones by the name of the parameter, and bad ones for any."""
+"""Good arguments of everything public, by the name of the parameter, and the objects whose methods are called."""
 
-from functools import cache
+from copy import copy
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
 
 from skstab.feature_selection import HybridRFE, StabilitySelection, welch_variance
-from skstab.metrics import nogueira_stability
+from skstab.inspection import StabilityReport, co_selection, feature_report, instability_shares
+from skstab.metrics import get_measure, nogueira_stability
 from skstab.model_selection import (
     BootstrapSplit,
+    ComplementaryPairsSplit,
+    DisjointBlocksSplit,
+    ParetoRefit,
     StabilityCV,
+    StabilitySearchCV,
     WholeSampleSplit,
     assess_selector,
     compare_selectors,
+    make_stability_scorer,
     stability_profile,
     stability_scoring,
 )
-from skstab.runs import Runs, selection_of
+from skstab.runs import Outputs, Runs, read_run, selection_of
+from tests.fuzz.bad import D, Odd
+from tests.inspection.examples import CALIBRATION, CURVE, DISPLAYS, FOREST
 
-N, D = 24, 5
+N = 24
 MEASURES = ["nogueira", "jaccard", "pearson", "spearman", "importance_weighted", "canberra", nogueira_stability]
 
-# -- good ones ---------------------------------------------------------------------------------------------------------
+# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def one_of(*values):
@@ -46,9 +58,20 @@ def rankings(rng):
     return np.argsort(rng.random((rng.integers(2, 7), D)), axis=1) + 1
 
 
+def one_size(rng):
+    """Supports of runs that all select equally many features."""
+    return np.argsort(rng.random((2 * rng.integers(1, 5), D)), axis=1) < rng.integers(1, D)
+
+
+def pairs_of_runs(rng):
+    """Supports of at least three pairs of runs."""
+    table = rng.random((2 * rng.integers(3, 6), D)) < 0.5
+    return one_of(table, table.tolist(), sparse.csr_array(table), pd.DataFrame(table))(rng)
+
+
 def similarity(rng):
-    table = np.corrcoef(rng.random((10, D)), rowvar=False)
-    return one_of(table, np.abs(table), pd.DataFrame(table))(rng)
+    table = np.abs(np.corrcoef(rng.random((10, D)), rowvar=False))
+    return one_of(table, sparse.csr_array(table), pd.DataFrame(table))(rng)
 
 
 def features(rng):
@@ -100,6 +123,22 @@ def assessment():
 def path():
     X, y = data()
     return StabilitySelection(Lasso(), pfer=1, n_resamples=4, n_values=3, random_state=0).fit(X, y.astype(float))
+
+
+@cache
+def calibrated():
+    X, y = data()
+    return StabilitySelection(Lasso(), efp=1, n_resamples=8, n_values=4, random_state=0).fit(X, y).calibrate()
+
+
+@cache
+def machine():
+    return SVC(kernel="rbf").fit(*data())
+
+
+@cache
+def forest():
+    return RandomForestClassifier(5, max_depth=2, random_state=0).fit(*data())
 
 
 @cache
@@ -199,15 +238,90 @@ GOOD = {
     "readers": one_of((), ((Lasso, len),)),
     "kind": one_of("subset"),
     "bounds": one_of((0, 1)),
+    **dict.fromkeys(("effect", "censoring", "fdr", "efp", "min_frequency", "level", "share"), fraction),
+    **dict.fromkeys(("legend", "higher_is_better", "adjust"), one_of(True, False)),
+    **dict.fromkeys(("top_k", "n_colours", "n_named", "max_models", "n_decoy_draws"), one_of(1, 2, 20)),
+    **dict.fromkeys(("decoys", "ax", "n_iter", "outputs", "row_losses", "row_predictions"), one_of(None)),
+    "thresholds": one_of((0.6, 0.9), (0.7, 0.7)),
+    "calibration": one_of(CALIBRATION),
+    "found": held(lambda: co_selection(many_runs())),
+    "frequencies": lambda rng: rng.integers(0, 11, D) / 10,
+    "n_runs": one_of(10, 40),
+    "order": one_of("frequency", "column"),
+    "name": one_of(None, "own"),
+    "strategy": one_of("knee", "weighted", "one_se"),
+    "of": one_of("stability", "score"),
+    "refit": one_of(None, np.array([True, False, True, False, False])),
+    "names": one_of(["f", "m", "age"]),
+    "inputs": one_of([0, 0, 1]),
+    "coefs": one_of(None, np.ones((4, D))),
+    "scores": lambda rng: {"accuracy": rng.random(4)},
+    "fit_times": one_of(None, np.ones(4)),
+    "split_numbers": one_of(None, np.arange(4)),
+    "pairs": one_of(None, np.arange(4) // 2),
+    "n_failed": one_of(0, 3),
+    "why_no_support": one_of(None),
+    "estimator_name": one_of(None, "SelectKBest"),
+    "missing_score": one_of(np.nan, 0.0),
+    "which": one_of(slice(0, 3), [0, 2], np.arange(8) < 3),
+    "rows": one_of([0, 2], slice(0, 2)),
+    "heading": one_of("", "a heading"),
+    "type_or_predicate": one_of(Odd, lambda _: False),
+    "reader": one_of(lambda *_: None),
+    "path": one_of("runs.npz"),
 }
+_LABELS = one_of(np.array([0, 0, 1, 1, 2]), list("aabbc"))
+_SETS = one_of("nogueira", "jaccard", nogueira_stability)
 # The same name means something else there.
 GOOD_OF = {
     ("conformal_pvalues", "values"): lambda rng: rng.random(3),
     ("random_selection_test", "n_resamples"): one_of(10, 19),
-    ("replication_stability", "data"): lambda rng: rng.random((4, D)) < 0.5,
-    ("full_size_interval", "halves"): lambda rng: rng.random((4, D)) < 0.5,
-    ("effective_stability", "groups"): one_of(np.array([0, 0, 1, 1, 2])),
-    ("grouped_importance_stability", "groups"): one_of(np.array([0, 0, 1, 1, 2])),
+    **{(f"{name}_stability", "supports"): one_size for name in ("guzman", "krizek", "kuncheva", "lausser")},
+    ("replication_stability", "data"): pairs_of_runs,
+    ("replication_stability", "measure"): one_of("nogueira", "jaccard"),
+    ("full_size_interval", "halves"): pairs_of_runs,
+    ("full_size_interval", "whole"): pairs_of_runs,
+    ("full_size_interval", "measure"): one_of("nogueira", "jaccard"),
+    **{("compare_stability", name): pairs_of_runs for name in ("a", "b")},
+    ("compare_stability", "method"): one_of("jackknife", "jackknife", "asymptotic"),
+    ("compare_stability", "measure"): _SETS,
+    ("compare_stability", "paired"): one_of(False),
+    ("stability_test", "method"): one_of("jackknife", "jackknife", "asymptotic"),
+    **{(name, "measure"): one_of(nogueira_stability, len) for name in ("get_measure", "Measure.look_up")},
+    ("CalibrationDisplay.from_estimator", "estimator"): held(calibrated),
+    ("CoSelectionDisplay.from_estimator", "estimator"): held(fitted),
+    ("CoSelectionDisplay.from_estimator", "groups"): _LABELS,
+    ("FeatureStabilityMapDisplay.plot", "measures"): one_of(True, False),
+    ("StabilityPathDisplay", "stability"): one_of(None),
+    ("StabilityPathDisplay.from_path", "stability"): one_of(None),
+    ("StabilityPathDisplay.plot", "stability"): one_of(True, False),
+    ("StabilityPathDisplay.frame", "kind"): one_of("features", "stability"),
+    ("StabilityCV.plot", "kind"): one_of("frequencies", "map", "raster"),
+    ("feature_clusters", "similarity"): one_of("pearson", "spearman"),
+    ("margin_importance", "model"): held(machine),
+    ("oob_permutation_importance", "model"): held(forest),
+    ("oob_permutation_importance", "y"): held(lambda: data()[1]),
+    ("SelectorComparison.difference", "a"): one_of("a", "b"),
+    ("SelectorComparison.difference", "b"): one_of("a", "b"),
+    **{(f"{name}.score", "y"): held(lambda: data()[1]) for name in ("StabilityCV", "StabilitySearchCV", "HybridRFE")},
+    ("collect_supports", "source"): one_of([fitted().estimator_] * 2, {"estimator": [fitted().estimator_] * 3}),
+    ("compare_selectors", "scoring"): one_of("accuracy"),
+    ("stability_profile", "estimator"): one_of(Ridge(), SelectKBest(k=2)),
+    ("stability_profile", "y"): held(lambda: data()[1]),
+    ("stability_profile", "cv"): lambda _: few(),
+    ("stability_profile", "measure"): _SETS,
+    ("Runs.grouped", "groups"): _LABELS,
+    ("Runs.from_selections", "scores"): lambda rng: {"accuracy": rng.random(2)},
+    ("Runs.from_selections", "fit_times"): one_of(np.ones(2)),
+    ("Runs.from_selections", "split_numbers"): one_of(np.arange(2)),
+    ("Runs.from_selections", "pairs"): one_of(np.zeros(2, dtype=int)),
+    ("Outputs.stability", "measure"): _SETS,
+    ("read_run", "estimator"): held(lambda: fitted().estimator_),
+    ("read_run", "X"): held(lambda: data()[0]),
+    ("why_no_support", "estimator"): held(lambda: Ridge().fit(*data())),
+    **{(f"{name}.__call__", "estimator"): held(fitted) for name in ("StabilityScorer", "StabilityScoring")},
+    ("grouped_importance_stability", "groups"): _LABELS,
+    ("effective_stability", "groups"): _LABELS,
     ("ReplicationDisplay.from_assessment", "assessment"): held(assessment),
     ("StabilityPathDisplay.from_estimator", "estimator"): held(path),
     ("SelectionFrequencyDisplay.from_estimator", "estimator"): held(fitted),
@@ -224,33 +338,142 @@ GOOD_OF = {
     ("stability_selection_bounds", "threshold"): one_of(0.6, 0.9),
     ("stability_profile", "sizes"): one_of(None, [1, 2]),
     ("make_redundant_classification", "n_features"): one_of(6, 8),
-    ("spearman_stability", "ties"): one_of("average", "random"),
+    ("Runs", "supports"): lambda rng: rng.random((4, D)) < 0.5,
+    ("Runs", "importances"): lambda rng: rng.random((4, D)),
+    ("Outputs", "supports"): lambda rng: rng.random((4, 3)) < 0.5,
+    ("Outputs.concat", "parts"): lambda _: [outputs(), outputs()],
+    ("Outputs.of_runs", "runs"): lambda _: [RunOutputs(["f", "m"], np.array([0, 0]), np.array([True, False]))] * 2,
+    ("Runs.concat", "parts"): lambda _: [many_runs(), many_runs()],
+    ("Runs.load", "path"): lambda _: stored_runs(),
+    ("Measure.value", "table"): lambda rng: get_measure("nogueira").check(supports(rng)),
+    ("Measure.warn_if_trivial", "table"): lambda rng: get_measure("nogueira").check(supports(rng)),
+    ("ReplicationDisplay", "table"): one_of(CURVE),
+    ("StabilityComparisonDisplay", "table"): one_of(FOREST),
 }
 
-# -- bad ones ----------------------------------------------------------------------------------------------------------
+# Arguments that only go together, by what was drawn already.
+TOGETHER = {
+    "StabilitySelection.retarget": lambda rng, drawn: _only(rng, drawn, {"threshold": 0.8}, {"pfer": 1.0}),
+    "search_table": lambda *_: {"score": "accuracy", "stability": "nogueira"},
+    **dict.fromkeys(("compare_selectors", "StabilityCV.score", "StabilitySearchCV.score"), lambda *_: {"y": data()[1]}),
+    "stability_profile": lambda *_: {"y": data()[1], "cv": few()},
+    "StabilitySelection": lambda rng, drawn: (
+        _only(rng, drawn, {"efp": 1.0}, {"q": 2}, {"pfer": 1.0}, {"fdr": 0.2}) | {"y": data()[1]}
+    ),
+    "stability_selection_bounds": lambda rng, drawn: _only(
+        rng, drawn, {"q": 3, "threshold": 0.9}, {"q": 2, "pfer": 1.0}, {"threshold": 0.9, "pfer": 1.0}
+    ),
+}
 
 
-class Odd:
-    """Nothing that anything could be done with."""
-
-    def __bool__(self):
-        raise ValueError("odd objects are neither true nor false")
-
-
-NUMBERS = [None, True, -1, 0, 1, 3, 0.0, 0.5, -0.5, 1.5, np.nan, np.inf, -np.inf, 10**400, 1e308, 1e-308, 1j]
-OTHERS = ["a", "", b"a", pd.NA, pd.NaT, np.datetime64("2020-01-01"), np.str_("a"), np.bool_(1), np.int8(3), object()]
-COLLECTIONS = [{}, [], (), set(), [1], [[]], ["a"], {"a": 1}, [[1, 0], [1]], range(3), len, iter([]), Odd(), Lasso]
-ARRAYS = [np.array(0), np.array([]), np.array([1, 2]), np.zeros((0, 0)), np.zeros((0, D)), np.zeros((4, 0))]
-ESTIMATORS = [Lasso(), SelectKBest(), np.random.default_rng(0)]
-FRAMES = [pd.DataFrame(), pd.DataFrame({"a": [1, pd.NA]}), pd.Series(["a", None], dtype=object)]
-SPARSE = [sparse.coo_array((4, D)), sparse.csr_array((0, 0))]
+def _only(rng, drawn, *choices):
+    """Leave only one of several sets of arguments."""
+    for name in {name for choice in choices for name in choice} | {"efp", "fdr"}:
+        drawn.pop(name, None)
+    return choices[rng.integers(len(choices))]
 
 
-def bad(rng):
-    """Draw something that most parameters do not take."""
-    table = rng.random((4, D))
-    tables = [table, -table, table[:1], table * 1e308, table * 1e-308, table > 2, np.full((4, D), np.nan)]
-    types = [table.astype(kind) for kind in (complex, str, object, "M8[s]")]
-    forms = [np.full((4, D), np.inf), np.zeros((2, 2, 2)), sparse.csr_array(table), Runs(table > 0.5)]
-    given = [NUMBERS, OTHERS, COLLECTIONS, ARRAYS, ESTIMATORS, FRAMES, SPARSE, tables, types, forms]
-    return one_of(*(value for values in given for value in values))(rng)
+# What may be passed behind **.
+_MEASURE = ("kind", "bounds", "name", "higher_is_better")
+_RUNS = ("feature_names", "scores", "fit_times", "split_numbers", "pairs", "refit", "n_failed")
+KEYWORDS = {
+    "get_measure": _MEASURE,
+    "Measure.look_up": _MEASURE,
+    "Runs.from_selections": _RUNS,
+    "CoSelectionDisplay.from_estimator": ("groups", "min_frequency", "level"),
+    "StabilityCV.score": ("sample_weight",),
+    "StabilitySearchCV.score": ("sample_weight",),
+    "SelectorComparison.plot": ("reference", "ax"),
+    "StabilityCV.plot": ("confidence_level",),
+    "StabilitySearchCV.plot": ("gamma", "tolerance"),
+}
+
+# -- the objects whose methods are called ------------------------------------------------------------------------------
+
+
+@cache
+def searched():
+    return StabilitySearchCV(HybridRFE(2), {"n_features_to_select": [1, 2]}, cv=few(), scoring="accuracy").fit(*data())
+
+
+@cache
+def report():
+    code = "print('the same numbers')"
+    return StabilityReport("a page", comparison(), comparison().frame(), "accuracy", code, assessment=assessment())
+
+
+@cache
+def many_runs():
+    rng = np.random.default_rng(0)
+    names = list("abcde")
+    fields = {"scores": {"accuracy": rng.random(8)}, "feature_names": names, "pairs": np.arange(8) // 2}
+    return Runs(rng.random((8, D)) < 0.5, rng.random((8, D)), **fields)
+
+
+class RunOutputs(NamedTuple):
+    """What one run selected of the outputs of encoders, in the form that a reading has."""
+
+    names: list
+    inputs: np.ndarray
+    support: np.ndarray
+
+
+def outputs():
+    return Outputs([[1, 0, 1], [1, 0, 0], [1, 0, 1]], names=["f", "m", "age"], inputs=[0, 0, 1])
+
+
+def stored_runs():
+    many_runs().save("stored.npz")
+    return "stored.npz"
+
+
+OBJECTS = {
+    **{type(display).__name__: partial(copy, display) for display in DISPLAYS},
+    "BootstrapSplit": few,
+    "CoSelection": lambda: co_selection(many_runs()),
+    "ComplementaryPairsSplit": lambda: ComplementaryPairsSplit(4, random_state=0),
+    "DisjointBlocksSplit": lambda: DisjointBlocksSplit([4, 0.2], 3, random_state=0),
+    "FeatureReport": lambda: feature_report(many_runs()),
+    "HybridRFE": cache(lambda: HybridRFE(2).fit(*data())),
+    "InstabilityShares": lambda: instability_shares(many_runs()),
+    "Measure": lambda: get_measure("nogueira"),
+    "Outputs": outputs,
+    "ParetoRefit": lambda: ParetoRefit("accuracy", "nogueira"),
+    "Reading": lambda: read_run(fitted().estimator_, data()[0]),
+    "Runs": many_runs,
+    "Selection": lambda: selection_of(fitted().estimator_, data()[0]),
+    "SelectorAssessment": assessment,
+    "SelectorComparison": comparison,
+    "StabilityCV": fitted,
+    "StabilityReport": report,
+    "StabilitySearchCV": searched,
+    "StabilitySelection": lambda: copy(path()),
+    "WholeSampleSplit": WholeSampleSplit,
+}
+# Objects of classes that are not exported, but are returned to be called by users.
+RETURNED = {"StabilityScorer": make_stability_scorer, "StabilityScoring": stability_scoring}
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+_OF_THE_ESTIMATOR = ("decision_function", "predict", "predict_proba", "predict_log_proba", "score")
+# Where NaN or infinity is a documented result: a field, a column or an attribute, alone or of one function; a function.
+MAY_BE_NAN = {
+    "frequency_scores_",  # of features that were not selected
+    *("threshold_", "pfer_"),  # of a selection by expected false positives
+    *("replication", "replication_low", "replication_high"),  # where the halves are too few, or select nothing
+    *("StabilitySelection stability", "StabilitySelection low", "StabilitySelection high"),
+    *(
+        "StabilitySelection.calibrate stability",
+        "StabilitySelection.calibrate low",
+        "StabilitySelection.calibrate high",
+    ),
+    *("StabilitySelection.retarget stability", "StabilitySelection.retarget low", "StabilitySelection.retarget high"),
+    *("gamma_low", "gamma_high", "score_low", "score_high", "stability_low", "stability_high"),  # of no front
+    *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested
+    "correlation",  # of what has no partner
+    "standard_error",  # of the conformal method
+    *("row_predictions", "losses", "compare_selectors accuracy"),  # of rows that a run did not leave out
+    *(f"{name}.{method}" for name in ("StabilityCV", "StabilitySearchCV") for method in _OF_THE_ESTIMATOR),
+    *("get_measure", "Measure.look_up", "measure_table"),  # a measure may have no bounds
+    "ReplicationDisplay.frame",  # the stability by chance has no interval
+}

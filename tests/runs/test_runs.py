@@ -386,7 +386,7 @@ def test_taking_by_booleans_and_one_by_one():
 
 @pytest.mark.parametrize("which", [[4], [True, False], [0.5], "first"])
 def test_what_can_not_be_taken_is_refused_by_name(which):
-    with pytest.raises(IndexError, match="which must be a slice, ints or booleans for 4 runs"):
+    with pytest.raises(ValueError, match="which must be a slice, ints or booleans for 4 runs"):
         full_runs().take(which)
 
 
