@@ -461,13 +461,8 @@ MAY_BE_NAN = {
     "frequency_scores_",  # of features that were not selected
     *("threshold_", "pfer_"),  # of a selection by expected false positives
     *("replication", "replication_low", "replication_high"),  # where the halves are too few, or select nothing
-    *("StabilitySelection stability", "StabilitySelection low", "StabilitySelection high"),
-    *(
-        "StabilitySelection.calibrate stability",
-        "StabilitySelection.calibrate low",
-        "StabilitySelection.calibrate high",
-    ),
-    *("StabilitySelection.retarget stability", "StabilitySelection.retarget low", "StabilitySelection.retarget high"),
+    *(f"StabilitySelection{call} stability" for call in ("", ".calibrate", ".retarget")),
+    *("low", "high"),  # of an interval that there is not, of few runs or of a stability by chance
     *("gamma_low", "gamma_high", "score_low", "score_high", "stability_low", "stability_high"),  # of no front
     *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested
     "correlation",  # of what has no partner
@@ -475,5 +470,4 @@ MAY_BE_NAN = {
     *("row_predictions", "losses", "compare_selectors accuracy"),  # of rows that a run did not leave out
     *(f"{name}.{method}" for name in ("StabilityCV", "StabilitySearchCV") for method in _OF_THE_ESTIMATOR),
     *("get_measure", "Measure.look_up", "measure_table"),  # a measure may have no bounds
-    "ReplicationDisplay.frame",  # the stability by chance has no interval
 }
