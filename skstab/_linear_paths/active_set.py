@@ -227,20 +227,22 @@ def _active(n_fixed: int, size: Floats, largest: float, is_in: Bools, limit: flo
 
 
 def _move(block: Block, active: Indices, slope: Floats, w: Floats, bold: bool) -> tuple[Floats, bool]:
-    """How far the active features go, and whether that is the minimum for their signs.
+    """How far the active features go, and whether that is the minimum of all of them for their signs.
 
-    Features whose sign would change become zero; if not bold, all go as far as the first change of a sign.
+    Features that depend on others do not enter, and those whose sign would change become zero; if not bold, all go as
+    far as the first change of a sign.
     """
     move, is_independent = solve(block, active, -slope)
     is_out = w == 0
-    if bold and np.count_nonzero(is_out > is_independent):
+    is_whole = not np.count_nonzero(is_out > is_independent)
+    if bold and not is_whole:
         kept = (is_out <= is_independent).nonzero()[0]
         move[:] = 0.0
         move[kept] = solve(block, active[kept], -slope[kept])[0]
     crosses = (w + move) * (w - slope * is_out) < 0
     crosses[: block.n_fixed] = False  # these are always active, and have no sign to keep
     if not np.count_nonzero(crosses):
-        return move, bold
+        return move, bold and is_whole
     if bold:
         return np.where(crosses, -w, move), False
     shares = np.where(crosses, -w / np.where(crosses, move, 1.0), 1.0)

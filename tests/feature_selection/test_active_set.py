@@ -121,6 +121,17 @@ def test_all_solvers_have_the_same_path(use_other_solver, monkeypatch, kind):
     np.testing.assert_array_equal(np.array(found) != 0, np.array(expected) != 0)
 
 
+@pytest.mark.parametrize("kind", [SQUARED, LOGISTIC, HINGE])
+def test_columns_that_are_combinations_of_others_may_enter(solver, kind):
+    """Along the path the lightest combination of all changes, so that a dependent column takes the place of others."""
+    for seed in range(8):
+        problem = problem_of(seed, kind=kind, n_rows=60, n_columns=12, free=False)
+        problem.X[:, 2:5] = problem.X[:, 5:] @ np.random.default_rng(seed).standard_normal((7, 3))
+        penalties = strongest_penalty(problem) * np.geomspace(1, 0.01, 8)
+        for penalty, solution in zip(penalties, screened_path(problem, penalties), strict=True):
+            assert worst_violation(problem, penalty, solution) < 1e-8
+
+
 def test_of_twins_only_one_enters(solver):
     problem = problem_of(0, n_rows=30, n_columns=14, twins=True)
     penalties = strongest_penalty(problem) * np.geomspace(1, 0.01, 8)
