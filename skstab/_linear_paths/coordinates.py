@@ -47,7 +47,10 @@ def descended(estimator: Any, X: Any, y: Any, values: Any) -> LinearModels | Non
 def _descend(estimator: Any, X: Any, y: Any, alphas: Any) -> Any:
     order = np.argsort(-alphas, kind="stable")
     settings = {"l1_ratio": estimator.l1_ratio, "tol": estimator.tol, "max_iter": estimator.max_iter}
-    _, found, _ = enet_path(X, np.ascontiguousarray(y), alphas=alphas[order], precompute=False, **settings)
+    # X is checked and in Fortran order.
+    _, found, _ = enet_path(
+        X, np.ascontiguousarray(y), alphas=alphas[order], precompute=False, check_input=False, **settings
+    )
     coefs = np.empty((len(alphas), X.shape[1]))
     coefs[order] = found.T
     return coefs

@@ -34,7 +34,9 @@ class RowScore(NamedTuple):
 
     metric: Callable[[Any, Any], float]
     losses: Callable[[Any, Any], FloatArray]
-    kinds: str = ""  # of arrays for which 1 − losses, averaged, is the metric bit for bit, without its long checks
+    # The metric bit for bit, without its long checks, of plain arrays of these kinds.
+    plain: Callable[[Any, Any], float] | None = None
+    kinds: str = ""
 
 
 def score_by_row(names: Mapping[str, str], estimator: Any, X: Any, y: Any) -> RowScored:
@@ -44,18 +46,19 @@ def score_by_row(names: Mapping[str, str], estimator: Any, X: Any, y: Any) -> Ro
     chosen = {name: ROW_SCORES[score] for name, score in names.items()}
     losses = {name: score.losses(true, found) for name, score in chosen.items()}
     scores = {
-        name: float((1.0 - losses[name]).mean())
-        if _is_plain(score, true, found, losses[name])
-        else float(score.metric(y, predictions))
+        name: float(score.metric(y, predictions) if plain is None else plain(true, found))
         for name, score in chosen.items()
+        for plain in (_plain(score, true, found, losses[name]),)
     }
     return RowScored(scores, losses, found)
 
 
-def _is_plain(score: RowScore, y: Any, predicted: Any, losses: FloatArray) -> bool:
-    """Whether nothing in the arrays could be an error, a warning or a special case of the metric."""
+def _plain(score: RowScore, y: Any, predicted: Any, losses: FloatArray) -> Callable[[Any, Any], float] | None:
+    """The plain form of a metric where nothing in the arrays could be an error, a warning or a special case of it."""
     same = y.ndim == 1 and y.shape == predicted.shape and y.dtype.kind == predicted.dtype.kind
-    return same and len(y) > 1 and y.dtype.kind in score.kinds and bool(np.isfinite(losses).all())
+    wide = y.dtype.kind != "f" or (y.dtype == predicted.dtype == np.float64)
+    is_plain = same and wide and len(y) > 1 and y.dtype.kind in score.kinds and np.isfinite(losses).all()
+    return score.plain if is_plain else None
 
 
 def _by_row(y: Any, predicted: Any) -> tuple[Any, Any]:
@@ -93,12 +96,38 @@ def _unexplained(y: Any, predicted: Any) -> FloatArray:
     return np.asarray(((true - found) ** 2 / np.where(variance > 0, variance, np.nan)).mean(axis=1), dtype=np.float64)
 
 
+# -- metrics of plain arrays -------------------------------------------------------------------------------------------
+
+
+def _share_right(y: Any, predicted: Any) -> float:
+    return float((y == predicted).mean())
+
+
+def _r2(y: Any, predicted: Any) -> float:
+    """R² of a table of one column, as NumPy sums a vector in another order."""
+    true, found = y[:, None], predicted[:, None]
+    left, total = ((true - found) ** 2).sum(axis=0), ((true - true.mean(axis=0)) ** 2).sum(axis=0)
+    return float(1 - left[0] / total[0])
+
+
+def _minus_mean_square(y: Any, predicted: Any) -> float:
+    return -float(((y - predicted) ** 2)[:, None].mean(axis=0)[0])
+
+
+def _minus_mean_size(y: Any, predicted: Any) -> float:
+    return -float(np.abs(y - predicted)[:, None].mean(axis=0)[0])
+
+
 ROW_SCORES: dict[str, RowScore] = {
-    "accuracy": RowScore(accuracy_score, _wrong, "biuU"),
+    "accuracy": RowScore(accuracy_score, _wrong, _share_right, "biuU"),
     "balanced_accuracy": RowScore(balanced_accuracy_score, _wrong_by_class),
-    "r2": RowScore(r2_score, _unexplained),
-    "neg_mean_squared_error": RowScore(lambda y, predicted: -mean_squared_error(y, predicted), _squared),
-    "neg_mean_absolute_error": RowScore(lambda y, predicted: -mean_absolute_error(y, predicted), _absolute),
+    "r2": RowScore(r2_score, _unexplained, _r2, "f"),
+    "neg_mean_squared_error": RowScore(
+        lambda y, predicted: -mean_squared_error(y, predicted), _squared, _minus_mean_square, "f"
+    ),
+    "neg_mean_absolute_error": RowScore(
+        lambda y, predicted: -mean_absolute_error(y, predicted), _absolute, _minus_mean_size, "f"
+    ),
 }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +22,7 @@ from skstab._compat import check_own_parameters, squared_importances
 from skstab._linear_paths.coordinates import descended, prefers_descent
 from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_models
 from skstab._typing import IntArray
+from skstab.model_selection._shared_predictions import sharing_predictions
 
 __all__ = ["fit_together", "followed_parameter"]
 
@@ -83,23 +85,34 @@ def _fit_path(step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: A
         found = linear_models(model, X, y, values, sample_weight=sample_weight)
     if found is None:
         return None
-    models = [_linear_model(model, value, found, place, X, y) for place, value in enumerate(values)]
+    is_flat = np.ndim(y) == 1
+    make = partial(_linear_model, _template(model, X, y), values, found, is_flat)
+    if model is step and found.coefs.shape[1] == 1 and is_flat:
+        return sharing_predictions(make, found.coefs[:, 0], found.intercepts[:, 0])
+    models = [make(place) for place in range(len(values))]
     return models if model is step else [_selector(step, fitted) for fitted in models]
 
 
-def _linear_model(model: Any, value: float, found: LinearModels, place: int, X: Any, y: Any) -> Any:
-    """A fitted model with these coefficients, in the shapes that a fit gives them."""
+def _template(model: Any, X: Any, y: Any) -> Any:
+    """Return a copy with what its fits have in common."""
     fitted = copy(model)
-    setattr(fitted, PARAMETERS[type(model)], value)
     validate_data(fitted, X, skip_check_array=True)
-    coef, intercept = found.coefs[place], found.intercepts[place]
     if is_classifier(model):
         fitted.classes_ = np.unique(y)
+    return fitted
+
+
+def _linear_model(template: Any, values: Sequence[float], found: LinearModels, is_flat: bool, place: int) -> Any:
+    """A fitted model with the coefficients of one value, in the shapes that a fit gives them."""
+    fitted = copy(template)
+    setattr(fitted, PARAMETERS[type(template)], values[place])
+    coef, intercept = found.coefs[place], found.intercepts[place]
+    if hasattr(template, "classes_"):
         fitted.coef_, fitted.intercept_ = coef, intercept
     else:
         fitted.coef_ = coef[0] if len(coef) == 1 else coef
-        fitted.intercept_ = float(intercept[0]) if np.ndim(y) == 1 else intercept
-    if not model.fit_intercept and type(model) is not LogisticRegression:
+        fitted.intercept_ = float(intercept[0]) if is_flat else intercept
+    if not template.fit_intercept and type(template) is not LogisticRegression:
         fitted.intercept_ = 0.0
     return fitted
 

@@ -703,7 +703,17 @@ def test_row_scores_are_those_of_scikit_learn(which, name):
             score_by_row({"s": name}, model, X, y)
     else:
         found = score_by_row({"s": name}, model, X, y)
-        assert found.scores["s"] == pytest.approx(expected, rel=1e-13)
+        assert found.scores["s"] == expected
         if which != "constant":
             best = 0.0 if name.startswith("neg") else 1.0
             assert best - found.losses["s"].mean() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["r2", "neg_mean_squared_error", "neg_mean_absolute_error"])
+def test_scores_of_floats_are_those_of_scikit_learn_bit_for_bit(name):
+    rng = np.random.default_rng(0)
+    for n_rows in (*range(2, 40), 100, 1000, 10_001):
+        y = rng.normal(rng.normal(scale=100), rng.lognormal(), n_rows)
+        predicted = y + rng.normal(scale=0.3, size=n_rows)
+        found = score_by_row({"s": name}, Fixed(predicted), np.zeros((n_rows, 1)), y)
+        assert found.scores["s"] == METRICS[name](y, predicted)

@@ -1,0 +1,94 @@
+"""Predictions of linear models that differ only in their coefficients: one product for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import validate_data
+
+from skstab._typing import BoolArray, FloatArray
+
+__all__ = ["sharing_predictions"]
+
+
+def sharing_predictions(make: Callable[[int], Any], coefs: FloatArray, intercepts: FloatArray) -> list[Any]:
+    """Models that compute their predictions together.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the model of a place: a regressor with one output or a classifier of two classes, linear.
+    coefs : ndarray of shape (n_models, n_features)
+        The coefficients of the models.
+    intercepts : ndarray of shape (n_models,)
+        Their intercepts.
+
+    Returns
+    -------
+    models : list of estimators
+        The models in their places. Their `predict`, and the `decision_function` of classifiers, return what they
+        return by themselves: classes exactly, numbers up to rounding errors.
+    """
+    models = [make(place) for place in range(len(coefs))]
+    shared = _SharedPredictions(make, coefs, intercepts)
+    for place, model in enumerate(models):
+        for name in ("predict", "decision_function"):
+            if hasattr(model, name):
+                setattr(model, name, _Method(shared, place, name))
+    return models
+
+
+class _Method:
+    """A method of the model in one place; scorers ask for its name."""
+
+    def __init__(self, shared: _SharedPredictions, place: int, name: str) -> None:
+        self.shared, self.place, self.__name__ = shared, place, name
+
+    def __call__(self, X: Any) -> Any:
+        return getattr(self.shared, self.__name__)(self.place, X)
+
+
+class _SharedPredictions:
+    """The predictions of all models for the rows that were last asked for."""
+
+    def __init__(self, make: Callable[[int], Any], coefs: FloatArray, intercepts: FloatArray) -> None:
+        self.make, self.coefs, self.intercepts = make, coefs, intercepts
+        self.classes = getattr(make(0), "classes_", None)
+        self.X: Any = None
+
+    def predict(self, place: int, X: Any) -> Any:
+        self._look_at(X)
+        if not self.is_known[place]:
+            return self.make(place).predict(X)
+        return self.decisions[place].copy() if self.classes is None else self.labels[place]
+
+    def decision_function(self, place: int, X: Any) -> Any:
+        self._look_at(X)
+        # A copy, as probabilities are computed in its place.
+        return self.decisions[place].copy() if self.is_known[place] else self.make(place).decision_function(X)
+
+    def _look_at(self, X: Any) -> None:
+        if X is self.X:
+            return
+        self.is_known = np.zeros(len(self.coefs), dtype=bool)
+        rows = None if issparse(X) else validate_data(self.make(0), X, reset=False)
+        if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
+            self.decisions = self.coefs @ rows.T + self.intercepts[:, None]
+            self.is_known = np.asarray(np.isfinite(self.decisions).all(axis=1))
+            if self.classes is not None:
+                self.is_known &= self._is_certain(rows)
+                self.labels = self.classes[(self.decisions > 0).astype(np.intp)]
+        self.X = X
+
+    def _is_certain(self, rows: FloatArray) -> BoolArray:
+        """For which models no rounding error of a sum, in whatever order, could change a sign.
+
+        The error of n products is at most n·ε·Σ|xᵢwᵢ| ≤ n·ε·‖x‖·‖w‖; twice that lies between two orders.
+        """
+        lengths = np.outer(np.linalg.norm(self.coefs, axis=1), np.linalg.norm(rows, axis=1))
+        scale = 4 * (rows.shape[1] + 2) * np.finfo(np.float64).eps
+        errors = scale * (lengths + np.abs(self.intercepts)[:, None])
+        return np.asarray((np.abs(self.decisions) >= errors).all(axis=1))
