@@ -2,9 +2,10 @@
 
 Twelve of 300 features matter, in 150 rows. One set of paths of 100 complementary halves for each data set serves all
 rules that read paths; decoys need paths of their own. The other packages (ipss, knockpy, boruta) are run where they are
-installed. "near" counts the false features that have a correlation of at least 0.5 with a true one.
+installed. Results are appended to a file, one line for each data set, so runs that are stopped or done apart add up.
 
-    python benchmarks/stability_selection_quality.py --seeds 0 50 --rules paths
+    python benchmarks/stability_selection_quality.py found.jsonl --rules paths cv ipss
+    python benchmarks/stability_selection_quality.py found.jsonl --rules
 """
 
 import os
@@ -29,7 +30,8 @@ from skstab.feature_selection import StabilitySelection, stability_selection_bou
 from skstab.feature_selection._bounds import per_family_errors
 from skstab.feature_selection._calibration import best_cell, calibration_scores, counts_between
 from skstab.feature_selection._clusters import cluster_walk, representatives
-from skstab.feature_selection._halves import importance_path, shares_of
+from skstab.feature_selection._decoys import select_against_decoys
+from skstab.feature_selection._halves import shares_of
 from skstab.feature_selection._integrated import (
     correlation_of,
     expected_false_positives,
@@ -95,8 +97,7 @@ class Halves:
             weights = [
                 one.fit(X[rows], y[rows]).feature_importances_ for one, rows in zip(forests, splits, strict=True)
             ]
-            self.penalties = np.max(weights) * np.geomspace(1, 0.01, 100)
-            self.steps = [list(importance_path(one, self.penalties)) for one in weights]
+            self.weights, self.penalties = np.array(weights), np.max(weights) * np.geomspace(1, 0.001, 100)
         else:
             self._follow(model, splits, y)
         self.order = np.arange(len(self.penalties))
@@ -115,9 +116,16 @@ class Halves:
 
     def shares(self, q, codes=ALL, *, clusters=False):
         """Share of the halves that select each feature, or cluster, where paths end at q of them."""
+        if self.model == "curved":
+            return self._shares_of_importances(q)
         walks = [cluster_walk(iter(steps), q, codes) for steps in self.steps]
         supports = [walk.supports if clusters else features for walk, features in walks]
         return shares_of(supports, codes.max() + 1 if clusters else P, self.order)
+
+    def _shares_of_importances(self, q):
+        """The same of forests: of falling thresholds, the q most important features come first."""
+        first = np.argsort(np.argsort(-self.weights, axis=1), axis=1) < (P if q is None else q)
+        return np.stack([(first & (self.weights > one)).mean(axis=0) for one in self.penalties], axis=1)
 
 
 def by_bound(halves, assumption, codes=ALL):
@@ -203,20 +211,17 @@ def sparse_model(model):
 
 
 def decoy_rules(design, X, y, seed):
-    if design[0] == "curved":
-        return
+    """Ten draws merged, and the first of them alone."""
     for kind in ("permuted", "knockoffs"):
         started = time.process_time()
         found = StabilitySelection(
             sparse_model(design[0]), decoys=kind, fdr=LEVEL, n_resamples=20, n_decoy_draws=10, random_state=seed
         ).fit(X, y)
-        yield f"decoys: {kind}, fdr=0.1", found.get_support(), time.process_time() - started
-        yield f"decoys: {kind}, fdr=0.2", found.retarget(fdr=0.2).get_support(), time.process_time() - started
-        one = StabilitySelection(
-            sparse_model(design[0]), decoys=kind, fdr=LEVEL, n_resamples=100, n_decoy_draws=1, random_state=seed
-        )
-        started = time.process_time()
-        yield f"decoys: {kind}, fdr=0.1, one draw", one.fit(X, y).get_support(), time.process_time() - started
+        seconds = time.process_time() - started
+        for level, (name, scores) in product(
+            (LEVEL, 2 * LEVEL), {"": found.decoy_scores_, ", one draw": found.decoy_scores_[:1]}.items()
+        ):
+            yield f"decoys: {kind}, fdr={level}{name}", select_against_decoys(scores, level), seconds
 
 
 def cv_model(design, X, y, seed):
@@ -263,21 +268,23 @@ def boruta_rule(design, X, y, seed):
 
 
 PEERS = {"cv": cv_model, "rfecv": rfecv, "ipss": ipss_rules, "knockpy": knockpy_rule, "boruta": boruta_rule}
-LINEAR_ONLY = ("cv", "rfecv", "knockpy")
+LINEAR_ONLY = ("cv", "rfecv", "knockpy", "decoys")
 
 
-def peer_rules(design, X, y, seed, names):
-    for name in names:
-        missing = name not in ("cv", "rfecv") and importlib.util.find_spec(name) is None
-        if missing or (name in LINEAR_ONLY and design[0] == "curved"):
-            continue
+def peer_rules(kind):
+    def rules(*data):
         started = time.process_time()
-        found = PEERS[name](design, X, y, seed)
+        found = PEERS[kind](*data)
         for rule, mask in found.items():
             yield rule, mask, time.process_time() - started
 
+    return rules
 
-# -- counting ----------------------------------------------------------------------------------------------------------
+
+# -- runs that add up --------------------------------------------------------------------------------------------------
+
+# What is run on each data set, and on how many of them unless told otherwise.
+N_SETS = {"paths": 50, "decoys": 20, "ipss": 20, "cv": 20, "rfecv": 20, "knockpy": 20, "boruta": 5}
 
 
 def count(mask, features):
@@ -286,51 +293,128 @@ def count(mask, features):
     return int(mask[is_true].sum()), int(mask[~is_true].sum()), int((mask & near & ~is_true).sum())
 
 
-def run(design, seed, rules):
+def run(design, seed, kind):
+    """What the rules of a kind find in one data set: true, false, near, CPU seconds."""
     X, y = make_data(*design, seed)
-    known = {"paths": path_rules, "decoys": decoy_rules}
-    found = known[rules](design, X, y, seed) if rules in known else peer_rules(design, X, y, seed, rules.split("+"))
-    for name, mask, seconds in found:
-        yield {"design": list(design), "rule": name, "seed": seed, "found": count(mask, design[1]), "seconds": seconds}
+    rules = {"paths": path_rules, "decoys": decoy_rules}.get(kind) or peer_rules(kind)
+    return {name: (*count(mask, design[1]), round(seconds, 2)) for name, mask, seconds in rules(design, X, y, seed)}
 
 
-def table(lines):
-    rows = pd.DataFrame(lines)
-    rows[["true", "false", "near"]] = rows.pop("found").tolist()
-    rows["fdr"] = rows["false"] / np.maximum(rows["true"] + rows["false"], 1)
-    rows["design"] = rows["design"].map(", ".join)
-    groups = rows.groupby(["design", "rule"], sort=False)
-    result = groups[["true", "false", "near", "fdr", "seconds"]].mean().round(2)
-    for name in ("true", "false"):
-        error = (groups[name].std() / np.sqrt(groups.size())).round(2)
-        result[name] = result[name].map("{:.2f}".format) + " ± " + error.map("{:.2f}".format)
-    return result.assign(sets=groups.size())
+def is_possible(kind, design):
+    installed = kind not in ("ipss", "knockpy", "boruta") or importlib.util.find_spec(kind) is not None
+    return installed and not (design[0] == "curved" and kind in LINEAR_ONLY)
+
+
+def read(path):
+    return [json.loads(line) for line in path.open()] if path.exists() else []
+
+
+def collect(path, kinds, models, seeds):
+    """Append a line for each data set and kind of rule that the file does not have yet."""
+    done = {(tuple(line["design"]), line["seed"], line["kind"]) for line in read(path)}
+    # Seed by seed, so that a run that is stopped has seen all designs equally often.
+    for seed, design, kind in product(range(*seeds), DESIGNS, kinds):
+        skipped = design[0] not in models or (design, seed, kind) in done or not is_possible(kind, design)
+        if skipped or seed >= seeds[0] + N_SETS[kind]:
+            continue
+        line = {"design": design, "seed": seed, "kind": kind, "found": run(design, seed, kind)}
+        with path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+COUNTS = ["true", "false", "near", "seconds"]
+OURS = {"linear": "efp=1, m=2", "logistic": "efp=1, m=2", "curved": "efp=1, m=3"}
+PEER_NAMES = ("cross-validated L1", "RFECV", "ipss", "knockpy", "boruta")
+
+
+def frame(lines):
+    """One row for each rule and data set."""
+    rows = [(*line["design"], line["seed"], rule, *found) for line in lines for rule, found in line["found"].items()]
+    table = pd.DataFrame(rows, columns=["model", "features", "signal", "seed", "rule", *COUNTS])
+    table["design"] = table["features"] + ", " + table["signal"]
+    size = table["true"] + table["false"]
+    return table.assign(share=table["false"] / np.maximum(size, 1), empty=size == 0)
+
+
+def with_error(values):
+    """Mean and standard error."""
+    return f"{np.mean(values):.1f}±{np.std(values, ddof=1) / np.sqrt(len(values)):.1f}"
+
+
+def cell(part):
+    return f"{with_error(part['true'])} / {with_error(part['false'])} ({part['share'].mean():.2f})"
+
+
+def level_cell(part):
+    error = part["share"].std() / np.sqrt(len(part))
+    return f"{part['share'].mean():.2f}±{error:.2f}, none {part['empty'].mean():.0%}"
+
+
+def grid(table, text):
+    """Rules × designs, as Markdown."""
+    designs, rules = (list(dict.fromkeys(table[name])) for name in ("design", "rule"))
+    lines = [["rule", "sets", "s", *designs], ["---"] * (3 + len(designs))]
+    for rule in rules:
+        of_rule = table[table["rule"] == rule]
+        parts = [of_rule[of_rule["design"] == design] for design in designs]
+        sets = sorted({len(part) for part in parts if len(part)})
+        head = [rule, "–".join(map(str, sets[:: max(len(sets) - 1, 1)])), f"{of_rule['seconds'].median():.1f}"]
+        lines.append([*head, *(text(part) if len(part) > 1 else "–" for part in parts)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def paired(table, ours, peer):
+    """What a rule has more than a peer, on the data sets of both: mean and standard error, for true and for false."""
+    keys = ["design", "seed"]
+    both = table[table["rule"] == ours].merge(table[table["rule"] == peer], on=keys, suffixes=("", "_peer"))
+    for design, part in both.groupby("design", sort=False):
+        if len(part) > 1:
+            more = [part[name] - part[f"{name}_peer"] for name in ("true", "false")]
+            ratio = part["true"].sum() / max(part["true_peer"].sum(), 1)
+            yield design, len(part), ratio, *((one.mean(), one.std() / np.sqrt(len(one))) for one in more)
+
+
+def verdict(true, false):
+    """Whether a peer is better beyond two standard errors: in both, or in one and not worse in the other."""
+    fewer, more = true[0] < -2 * true[1], true[0] > 2 * true[1]
+    worse, better = false[0] > 2 * false[1], false[0] < -2 * false[1]
+    if fewer and worse:
+        return "dominated"
+    return "behind" if (fewer and not better) or (worse and not more) else ""
+
+
+def comparison(table, ours):
+    peers = [rule for rule in dict.fromkeys(table["rule"]) if rule.startswith(PEER_NAMES)]
+    lines = [["peer", "design", "sets", "true / peer's", "true, more", "false, more", ""], ["---"] * 7]
+    for peer in peers:
+        for design, n_sets, ratio, true, false in paired(table, ours, peer):
+            differences = [f"{mean:+.1f}±{error:.1f}" for mean, error in (true, false)]
+            lines.append([peer, design, str(n_sets), f"{ratio:.2f}", *differences, verdict(true, false)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def report(lines):
+    table, parts = frame(lines), []
+    for model, of_model in table.groupby("model", sort=False):
+        levels = of_model[of_model["rule"].str.contains("fdr")]
+        parts += [f"## {model}", grid(of_model, cell), "Share of false ones, and how often nothing is selected:"]
+        parts += [grid(levels, level_cell), f"`{OURS[model]}` beside peers:", comparison(of_model, OURS[model])]
+    return "\n\n".join(parts)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("lines", type=Path, help="file that the results are appended to; what it has is not run again")
     parser.add_argument("--seeds", type=int, nargs=2, default=[0, 50], help="of the data sets: the first, and the end")
-    parser.add_argument(
-        "--rules", default="paths", help="paths, decoys, or some of cv, rfecv, ipss, knockpy, boruta joined by +"
-    )
-    parser.add_argument("--models", nargs="*", default=["linear", "logistic", "curved"])
-    parser.add_argument("--lines", type=Path, default=None, help="file to which every result is appended")
-    parser.add_argument("--read", type=Path, nargs="*", default=None, help="only tabulate results of such files")
+    parser.add_argument("--rules", nargs="*", choices=list(N_SETS), default=list(N_SETS), help="none: only the tables")
+    parser.add_argument("--models", nargs="*", choices=list(SIGNALS), default=list(SIGNALS))
     options = parser.parse_args()
-    if options.read:
-        print(table([json.loads(line) for path in options.read for line in path.open()]).to_string())
-        return
-    warnings.simplefilter("ignore")
-    lines = []
-    # Seed by seed, so that a run that is stopped has seen all designs equally often.
-    for seed, design in product(range(*options.seeds), DESIGNS):
-        if design[0] in options.models:
-            new = list(run(design, seed, options.rules))
-            lines += new
-            if options.lines:
-                with options.lines.open("a") as file:
-                    file.writelines(json.dumps(line) + "\n" for line in new)
-    print(table(lines).to_string())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        collect(options.lines, options.rules, options.models, options.seeds)
+    print(report(read(options.lines)))
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ for name, (right, wrong) in zip(("bound", "expected false positives", "LassoCV")
     print(f"{name}: {right:.1f} right and {wrong:.2f} wrong on average")
 
 # %%
-# **Answer**: on this sample, none by the bound and two by the integrated path. On average over the others the lasso by
-# cross-validation finds all eight features and 30 wrong ones. With the bound stability selection finds seven, and in
+# **Answer**: on this sample, none by the bound and three by the integrated path. On average over the others the lasso
+# by cross-validation finds all eight features and 30 wrong ones. With the bound stability selection finds seven, and in
 # twelve samples one wrong feature: the bound holds by a wide margin, since it must hold for the worst distribution
-# that the assumption allows. By expected false positives it finds half a feature more, with two wrong ones in twelve
-# samples, and also stays within its target.
+# that the assumption allows. By expected false positives it finds nearly one feature more, with five wrong ones in
+# twelve samples, and also stays within its target.

@@ -42,6 +42,8 @@ class StabilityCalibration(NamedTuple):
         The thresholds.
     sizes : ndarray of shape (n_values,)
         Mean number of features that a subsample selected at each value.
+    pfer : float, default=None
+        The largest bound that a choice was allowed to have; None where all were.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class StabilityCalibration(NamedTuple):
     param_values: Any
     thresholds: Floats
     sizes: Floats
+    pfer: float | None = None
 
 
 def counts_between(n_halves: int, least: float, most: float) -> Counts:

@@ -14,13 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-__all__ = ["Correlation", "correlation_of", "expected_false_positives", "exponent_of", "numeric_table", "q_values"]
+__all__ = [
+    "Correlation",
+    "correlation_of",
+    "expected_false_positives",
+    "exponent_of",
+    "nearest_correlations",
+    "numeric_table",
+    "q_values",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 
 # S(m, k): of N ~ Binomial(B, s), E[N^m] = Σ_k S(m, k)·B(B − 1)…(B − k + 1)·s^k.
 _STIRLING = {1: (1,), 2: (1, 1), 3: (1, 3, 1)}
-_CUTOFF = 0.05  # of the integrated bound, of M&M
+_LARGEST = 0.2  # bound at one penalty with which the measure ends
+_CERTAIN = 0.2  # expected false positives up to which features count as true
 _MOST_COLUMNS = 1000  # that are correlated with all others
 
 
@@ -28,18 +37,35 @@ def expected_false_positives(path: Floats, penalties: Floats, *, n_pairs: int, m
     """Bound on the expected number of wrong features among those that score at least as much, for each feature.
 
     The path has a row for each feature and a column for each penalty, the sparse end first. Both integrals are over the
-    same measure, on the range where the integrated bound is at most 0.05.
+    same measure, on the range where the bound at each penalty is at most 0.2.
     """
-    n_features = len(path)
-    bound = bound_on_scores(path.sum(axis=0), n_features, n_pairs, m)
-    spent = np.cumsum(measure_of(penalties, delta) * bound)
-    n_kept = max(int(np.searchsorted(spent, _CUTOFF, side="right")), 1)
+    nothing = np.zeros(len(path), dtype=bool)
+    first = _efp_beside(nothing, path, penalties, n_pairs=n_pairs, m=m, delta=delta)
+    return _efp_beside(first <= _CERTAIN, path, penalties, n_pairs=n_pairs, m=m, delta=delta)
+
+
+def _efp_beside(
+    certain: NDArray[np.bool_], path: Floats, penalties: Floats, *, n_pairs: int, m: int, delta: float
+) -> Floats:
+    """Expected false positives where the selections of certain features are not those of wrong ones."""
+    sizes = _sizes_beside(certain, path)
+    bound = bound_on_scores(sizes, len(path) - int(np.count_nonzero(certain)), n_pairs, m)
+    n_kept = max(int(np.searchsorted(np.maximum.accumulate(bound), _LARGEST, side="right")), 1)
     measure = measure_of(penalties[:n_kept], delta)
     scores = np.clip(2 * path[:, :n_kept] - 1, 0, None) ** m @ measure
     total = float(bound[:n_kept] @ measure)
     # Where nothing is ever selected the bound is 0, and so is every score.
-    efp = np.divide(total, scores, out=np.full(n_features, np.inf), where=scores > 0)
-    return np.asarray(np.minimum(efp, n_features))
+    efp = np.divide(total, scores, out=np.full(len(path), np.inf), where=scores > 0)
+    return np.asarray(np.minimum(efp, len(path)))
+
+
+def _sizes_beside(certain: NDArray[np.bool_], path: Floats) -> Floats:
+    """Mean number of features selected at each penalty, without the certain ones.
+
+    Up to 0.2 of these are expected to be wrong after all, and count as if they were always selected.
+    """
+    others = path[~certain].sum(axis=0) + _CERTAIN * certain.any()
+    return np.asarray(np.minimum(path.sum(axis=0), others))
 
 
 def bound_on_scores(sizes: Floats, n_features: int, n_pairs: int, m: int) -> Floats:
@@ -93,14 +119,31 @@ def correlation_of(X: Any, codes: NDArray[np.intp]) -> Correlation:
     if n_features < 2 or n_rows < 4:
         return Correlation(0.0, 0.0)
     chosen = np.unique(np.linspace(0, n_features - 1, _MOST_COLUMNS).astype(np.intp))
-    found = np.abs(_correlations(X, chosen))
-    found[codes[chosen, None] == codes] = 0
-    largest = np.arctanh(np.minimum(found.max(axis=1), 1 - 1e-9))
-    # About what the largest of p − 1 correlations is where there is none (Fisher's z).
-    noise = sqrt(2 * log(n_features) / (n_rows - 3))
+    found = _between_clusters(X, codes, chosen)
     return Correlation(
-        float(found.sum() / (len(chosen) * (n_features - 1))), float(np.tanh(np.clip(largest - noise, 0, None)).mean())
+        float(found.sum() / (len(chosen) * (n_features - 1))), float(_beyond_noise(found, n_rows).mean())
     )
+
+
+def nearest_correlations(X: Any, codes: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
+    """Largest absolute correlation of some columns with those of other clusters, as far as it is beyond noise."""
+    n_rows, n_features = X.shape
+    if n_features < 2 or n_rows < 4:
+        return np.zeros(len(columns))
+    return _beyond_noise(_between_clusters(X, codes, columns), n_rows)
+
+
+def _between_clusters(X: Any, codes: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
+    found = np.abs(_correlations(X, columns))
+    found[codes[columns, None] == codes] = 0
+    return found
+
+
+def _beyond_noise(correlations: Floats, n_rows: int) -> Floats:
+    """Largest of each row, less about what the largest of p − 1 is where there is none (Fisher's z)."""
+    largest = np.arctanh(np.minimum(correlations.max(axis=1), 1 - 1e-9))
+    noise = sqrt(2 * log(correlations.shape[1]) / (n_rows - 3))
+    return np.asarray(np.tanh(np.clip(largest - noise, 0, None)))
 
 
 def numeric_table(X: Any) -> Any:

@@ -53,6 +53,7 @@ from skstab.feature_selection._integrated import (
     correlation_of,
     expected_false_positives,
     exponent_of,
+    nearest_correlations,
     numeric_table,
     q_values,
 )
@@ -77,8 +78,11 @@ from skstab.runs import CoefPath, registered_readers
 __all__ = ["StabilitySelection"]
 
 _EXACT = 1e-10  # frequencies are multiples of one over the number of subsamples
-_CORRELATED = 0.25  # mean of the largest correlations from which expected false positives are doubtful
+# Mean of the largest correlations, and that of a selected feature, from which expected false positives are doubtful.
+_CORRELATED, _NEAR = 0.25, 0.5
+_MOST_NEIGHBOURS = 100  # features whose correlations are known one by one
 _N_PENALTIES, _N_THRESHOLDS = 25, 100
+_WEAKEST_PENALTY, _LEAST_IMPORTANCE = 0.01, 0.001  # as shares of the largest
 # Attributes that another fit may not set again.
 _NOT_ALWAYS = ("efp_", "q_values_", "calibration_", "decoy_scores_", "group_labels_", "group_selection_path_")
 
@@ -164,8 +168,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         in a pipeline would undo this.
     n_values : int, default=None
         Number of values for `param_values="auto"`; None takes 25 penalties, or 100 thresholds on importances.
-    eps : float, default=0.01
-        Ratio between the weakest and the strongest penalty for `param_values="auto"`.
+    eps : float, default=None
+        Ratio between the weakest and the strongest penalty for `param_values="auto"`; None takes 0.01, or 0.001 for
+        thresholds on importances.
     verbose : int, default=0
         Progress messages of joblib.
 
@@ -234,9 +239,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     Expected false positives integrate (2π − 1)^m over the part of the path where a feature's selection probability π
     exceeds one half, with a density of λ^−δ: m = 2 for sparse models, with δ = 1 where features hardly correlate (mean
     absolute correlation up to 0.05), 0 from 0.25 on, and linear between; m = 3 and δ = 1.25 for importances; m = 2 and
-    equal weights for the values of any other parameter. The bound for m > 1 rests on a condition that cannot be
-    checked: that wrong features are selected by m pairs of halves at once no more often than if the pairs were
-    independent. Wrong features that correlate with true ones break it; a warning is given where features correlate.
+    equal weights for the values of any other parameter. The range ends where the expected score of all wrong features
+    together may exceed 0.2, so it depends little on the grid. Features that have an `efp_` of at most 0.2 at first
+    count as true in a second step: their selections are not held against the others. The bound for m > 1 rests on a
+    condition that cannot be checked: that wrong features are selected by m pairs of halves at once no more often than
+    if the pairs were independent. Wrong features that correlate with true ones break it; a warning is given where
+    features correlate.
 
     References
     ----------
@@ -307,7 +315,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         random_state: RandomState = None,
         weakness: float = 1.0,
         n_values: int | None = None,
-        eps: float = 0.01,
+        eps: float | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -455,6 +463,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             param_values=self.param_values_,
             thresholds=shares,
             sizes=sizes,
+            pfer=pfer,
         )
         warn_at_edge(row, column, scores.shape, at_one=shares[-1] == 1)
         self.threshold_, self.pfer_ = self.calibration_.threshold, float(errors[row, column])
@@ -520,7 +529,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
                 f"param_values='auto' does not know the values of {self.param_name_!r} of "
                 f"{type(estimator).__name__} with these settings: give them"
             )
-        weakest = self.eps if is_penalty(self.param_name_) else 1 / self.eps
+        eps = self.eps or _WEAKEST_PENALTY
+        weakest = eps if is_penalty(self.param_name_) else 1 / eps
         return strongest * np.geomspace(1, weakest, self.n_values or _N_PENALTIES)
 
     def _per_row(self, values: Any, n_rows: int, splits: list[Any]) -> Any:
@@ -619,7 +629,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _thresholds(self, importances: list[Any]) -> Any:
         largest = float(np.max(importances))
-        return (largest if largest > 0 else 1.0) * np.geomspace(1, self.eps, self.n_values or _N_THRESHOLDS)
+        return (largest if largest > 0 else 1.0) * np.geomspace(
+            1, self.eps or _LEAST_IMPORTANCE, self.n_values or _N_THRESHOLDS
+        )
 
     def _hold_against_decoys(self, job: Job, X: Any) -> Any:
         """Mean selection probability along the path of each feature and of its decoy, one by one of the draws."""
@@ -659,6 +671,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         )
         self._unit_q_values = q_values(self._unit_efp)
         self.efp_, self.q_values_ = self._unit_efp[self._codes], self._unit_q_values[self._codes]
+        self._nearest = np.zeros(self.n_features_in_)
+        if table is not None:
+            first = np.argsort(self.efp_, kind="stable")[:_MOST_NEIGHBOURS]
+            self._nearest[first] = nearest_correlations(table, self._codes, first)
 
     def _measure(self, path: Any, paths: Paths) -> tuple[Any, Any, int, float]:
         """Penalties from the sparse end on, their places, and the exponents m and δ."""
@@ -697,13 +713,13 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         elif not hasattr(self, "efp_"):
             raise ValueError(f"{name} needs whole paths of complementary pairs: fit without q and pfer")
         else:
-            self._warn_of_correlation()
             mask = (self._unit_efp if name == "efp" else self._unit_q_values) <= value
+            self._warn_of_correlation(mask[self._codes])
         self.threshold_, self.pfer_ = np.nan, value if name == "efp" else np.inf
         self._choose(mask)
 
-    def _warn_of_correlation(self) -> None:
-        if self._correlation.nearest > _CORRELATED:
+    def _warn_of_correlation(self, selected: Any) -> None:
+        if self._correlation.nearest > _CORRELATED or (self._nearest[selected] > _NEAR).any():
             warn_user(
                 "features correlate with others: efp_ and q_values_ assume that wrong features are selected by several "
                 "pairs of halves no more often than if the pairs were independent, and may be too small here; cluster "

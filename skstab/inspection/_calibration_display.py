@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skstab.inspection._plotting import add_legend_above, figure_and_axes, log_scale_if_wide
+from skstab.inspection._plotting import GREY, add_legend_above, figure_and_axes, log_scale_if_wide
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_VEIL = 0.7  # opacity over what could not be chosen
 
 
 class CalibrationDisplay:
@@ -103,7 +105,7 @@ class CalibrationDisplay:
         )
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw the scores as a map, with the choice.
+        """Draw the scores as a map, with the choice; pale where the bound on errors was too large to be chosen.
 
         Parameters
         ----------
@@ -119,18 +121,27 @@ class CalibrationDisplay:
         found = self.calibration
         values = np.asarray(found.param_values, dtype=np.float64)
         order = np.argsort(values)
-        mesh = self.ax_.pcolormesh(
-            _edges(values[order], logarithmic=values.min() > 0),
-            _edges(found.thresholds),
-            found.scores[order].T,
-            cmap="viridis",
-            rasterized=True,
-        )
+        cells = _edges(values[order], logarithmic=values.min() > 0), _edges(found.thresholds)
+        mesh = self.ax_.pcolormesh(*cells, found.scores[order].T, cmap="viridis", rasterized=True)
         style = {"color": "white", "markeredgecolor": "black", "markersize": 14, "linestyle": "none"}
         (choice,) = self.ax_.plot(float(found.param_value), found.threshold, "*", clip_on=False, **style)
+        handles, names = [choice], [f"{float(found.param_value):.3g}, threshold {found.threshold:.3g}"]
+        if found.pfer is not None:
+            excluded = found.errors > found.pfer
+            handles.append(self._cover(cells, excluded[order].T))
+            names.append(f"bound above {found.pfer:.3g}")
         self._label(values[order], found.sizes[order], mesh)
-        add_legend_above(self.ax_, [choice], [f"{float(found.param_value):.3g}, threshold {found.threshold:.3g}"])
+        add_legend_above(self.ax_, handles, names)
         return self
+
+    def _cover(self, cells: tuple[np.ndarray, np.ndarray], covered: np.ndarray) -> Any:
+        """Draw a pale veil over cells, and return what a legend can show."""
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch
+
+        veil = np.ma.masked_where(~covered, covered)
+        self.ax_.pcolormesh(*cells, veil, cmap=ListedColormap(["white"]), alpha=_VEIL, rasterized=True)
+        return Patch(facecolor="white", edgecolor=GREY)
 
     def _label(self, values: np.ndarray, sizes: np.ndarray, mesh: Any) -> None:
         self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)

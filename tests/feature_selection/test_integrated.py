@@ -15,6 +15,7 @@ from skstab.feature_selection._integrated import (
     expected_false_positives,
     exponent_of,
     measure_of,
+    nearest_correlations,
     numeric_table,
     q_values,
 )
@@ -83,14 +84,15 @@ def test_the_measure_does_not_depend_on_the_unit_and_sums_to_one():
 # -- expected false positives and q-values -----------------------------------------------------------------------------
 
 
-def slow_efp(path, penalties, B, m, delta):
-    p = len(path)
-    bound = [bound_on_scores(np.array([path[:, k].sum()]), p, B, m)[0] for k in range(len(penalties))]
-    whole, spent, kept = measure_of(penalties, delta), 0.0, 0
+def slow_efp(path, penalties, B, m, delta, certain=()):
+    p, others = len(path), [j for j in range(len(path)) if j not in certain]
+    bound = []
     for k in range(len(penalties)):
-        spent += whole[k] * bound[k]
-        if spent > 0.05:
-            break
+        size = sum(path[j, k] for j in others) + (0.2 if certain else 0)
+        size = min(size, sum(path[:, k]))
+        bound.append(bound_on_scores(np.array([size]), len(others), B, m)[0])
+    kept = 0
+    while kept < len(penalties) and bound[kept] <= 0.2:
         kept += 1
     kept = max(kept, 1)
     weights = measure_of(penalties[:kept], delta)
@@ -107,7 +109,31 @@ def test_expected_false_positives_are_the_ratio_of_two_integrals(seed, m, delta)
     path = np.rint(2 * B * ends[:, None] * np.linspace(0, 1, 8) ** rng.uniform(0.2, 2, (30, 1))) / (2 * B)
     penalties = np.geomspace(1, 0.05, 8)
     found = expected_false_positives(path, penalties, n_pairs=B, m=m, delta=delta)
-    np.testing.assert_allclose(found, slow_efp(path, penalties, B, m, delta))
+    first = slow_efp(path, penalties, B, m, delta)
+    certain = {j for j in range(len(path)) if first[j] <= 0.2}
+    np.testing.assert_allclose(found, slow_efp(path, penalties, B, m, delta, certain))
+
+
+def test_weak_penalties_and_a_finer_grid_change_little():
+    rng = np.random.default_rng(3)
+    entry = np.r_[np.full(3, 0.05), rng.uniform(0.3, 1, 57)]  # share of the path at which each feature is half in
+    efp = []
+    for end, size in ((0.1, 100), (0.001, 300), (0.1, 300)):
+        penalties = np.geomspace(1, end, size)
+        path = 1 / (1 + np.exp(-8 * (-np.log10(penalties) - entry[:, None])))
+        efp.append(expected_false_positives(path, penalties, n_pairs=50, m=2, delta=1.0)[:3])
+    np.testing.assert_allclose(efp[1:], [efp[0]] * 2, rtol=0.05)
+
+
+def test_certain_features_do_not_count_against_the_others():
+    penalties = np.geomspace(1, 0.1, 5)
+    path = np.vstack([np.ones((4, 5)), np.full((1, 5), 0.53), np.full((45, 5), 0.02)])
+    alone = expected_false_positives(path[4:], penalties, n_pairs=50, m=2, delta=1)[0]
+    found = expected_false_positives(path, penalties, n_pairs=50, m=2, delta=1)
+    assert found[:4].max() < 0.2
+    # 0.2 of them may be wrong after all.
+    assert alone < found[4] < 2 * alone
+    assert found[4] < bound_on_scores(path.sum(axis=0), 50, 50, 2)[0] / 0.06**2 / 5
 
 
 def test_a_feature_that_is_never_in_has_all_features_as_expected_false_positives():
@@ -151,6 +177,9 @@ def test_correlations_are_those_of_numpy(make):
     assert mean == pytest.approx(found.sum() / 30)
     largest = np.r_[np.arctanh(found.max(axis=1)), 0] - np.sqrt(2 * np.log(6) / 47)
     assert nearest == pytest.approx(np.tanh(np.maximum(largest, 0)).mean())
+    chosen = np.array([4, 0])
+    expected = np.tanh(np.maximum(largest, 0))[chosen]
+    np.testing.assert_allclose(nearest_correlations(make(X), np.arange(6), chosen), expected, atol=1e-12)
 
 
 def test_features_of_a_cluster_are_not_held_against_each_other():

@@ -300,7 +300,7 @@ def test_where_all_fail_the_error_is_raised(data):
         ({"assumption": "normal"}, "assumption must be one of"),
         ({"weakness": 0}, "weakness must be a number above 0"),
         ({"n_values": 0}, "n_values must be an int of at least 1"),
-        ({"eps": 1}, "eps must be a number between 0 and 1"),
+        ({"eps": 1}, "eps must be None or a number between 0 and 1"),
         ({"param_values": []}, "param_values must be 'auto' or a sequence"),
         ({"estimator": Ridge()}, "param_name='auto' knows Lasso, ElasticNet"),
         ({"estimator": Ridge(), "param_name": "alpha"}, "param_name='auto' knows|does not know the values"),

@@ -142,6 +142,18 @@ def test_correlated_features_are_warned_of_where_it_matters(data):
     select((X, data[1]), efp=1, groups=np.arange(16) // 2)
 
 
+def test_a_few_near_copies_of_a_selected_feature_are_warned_of(data):
+    X = data[0].copy()
+    X[:, -1] = X[:, 0] + 0.2 * X[:, -1]
+    with pytest.warns(UserWarning, match="features correlate with others"):
+        found = select((X, data[1]), efp=1)
+    assert found._correlation.nearest < 0.25
+    # Copies of what is not selected do no harm.
+    X = data[0].copy()
+    X[:, -1] = X[:, -2] + 0.2 * X[:, -1]
+    assert not select((X, data[1]), efp=1).get_support()[-2:].any()
+
+
 def test_halves_whose_other_half_failed_do_not_count(data):
     class Fails(Lasso):
         def fit(self, X, y):
@@ -189,10 +201,19 @@ def test_models_with_importances_need_no_parameter(data, model):
     found = StabilitySelection(model, efp=1, n_resamples=10, random_state=0).fit(*data)
     assert found.param_name_ == "importance"
     assert found.selection_path_.shape == (D, 100)
-    np.testing.assert_allclose(found.param_values_, found.param_values_[0] * np.geomspace(1, 0.01, 100))
+    np.testing.assert_allclose(found.param_values_, found.param_values_[0] * np.geomspace(1, 0.001, 100))
     expected = expected_false_positives(found.selection_path_, found.param_values_, n_pairs=5, m=3, delta=1.25)
     np.testing.assert_allclose(found.efp_, expected)
     assert set(np.argsort(-found.selection_auc_)[:2]) == {0, 1}
+
+
+def test_thresholds_reach_far_below_one_dominating_feature(data):
+    X = data[0]
+    y = 20 * X[:, 0] + 0.1 * X[:, 1]
+    params = {"param_name": "importance", "efp": 1, "n_values": 100}
+    found, narrow = (select((X, y), Ridge(1e-9), eps=eps, **params) for eps in (None, 0.01))
+    np.testing.assert_array_equal(found.get_support(indices=True), [0, 1])
+    np.testing.assert_array_equal(narrow.get_support(indices=True), [0])
 
 
 def test_the_path_holds_the_share_of_halves_whose_importance_exceeds_the_threshold(data):
@@ -259,7 +280,9 @@ def test_calibration_takes_the_best_value_and_threshold(data):
 def test_a_cap_on_the_errors_is_kept(data):
     found = select(data, efp=1)
     free = found.calibrate().pfer_
+    assert found.calibration_.pfer is None
     assert found.calibrate(pfer=free / 2).pfer_ <= free / 2
+    assert found.calibration_.pfer == free / 2
     with pytest.raises(ValueError, match="no value and threshold has a bound of at most pfer=1e-09: the least is"):
         found.calibrate(pfer=1e-9)
 

@@ -45,6 +45,15 @@ def test_cells_lie_around_their_values_and_weaken_from_left_to_right(values, inv
     np.testing.assert_allclose(ax.lines[0].get_xydata(), [[values[1], 0.75]])
 
 
+def test_cells_that_a_cap_excludes_are_pale():
+    found = calibration(np.array([1.0, 0.5, 0.1, 0.05]))
+    assert len(CalibrationDisplay(found).plot().ax_.collections) == 1
+    ax = CalibrationDisplay(found._replace(pfer=0.25)).plot().ax_
+    veil = np.ma.getmaskarray(ax.collections[1].get_array()).reshape(3, 4)
+    np.testing.assert_array_equal(~veil, (SCORES[::-1] / 10).T > 0.25)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0.5, threshold 0.75", "bound above 0.25"]
+
+
 def test_one_value_is_one_column():
     one = StabilityCalibration(
         0.3, 0.75, 9.0, SCORES[1:2], SCORES[1:2], [0.3], np.array([0.6, 0.75, 0.9]), np.array([5])
