@@ -39,6 +39,7 @@ from skstab.feature_selection._integrated import (
     q_values,
 )
 from skstab.feature_selection._paths import path_of, strongest_value
+from skstab.feature_selection._walk import walk
 from skstab.model_selection import ComplementaryPairsSplit
 
 N, P, N_TRUE, N_PAIRS = 150, 300, 12, 50
@@ -88,12 +89,12 @@ def make_data(model, features, signal, seed):
 class Halves:
     """The paths of the halves of one data set, to be read by any rule."""
 
-    def __init__(self, model, X, y, seed):
+    def __init__(self, model, X, y, seed, n_trees=50):
         started = time.process_time()
         self.X, self.model = X, model
         splits = [train for train, _ in ComplementaryPairsSplit(2 * N_PAIRS, random_state=seed).split(X, y)]
         if model == "curved":
-            forests = [RandomForestRegressor(50, max_features=0.1, random_state=i) for i in range(len(splits))]
+            forests = [RandomForestRegressor(n_trees, max_features=0.1, random_state=i) for i in range(len(splits))]
             weights = [
                 one.fit(X[rows], y[rows]).feature_importances_ for one, rows in zip(forests, splits, strict=True)
             ]
@@ -118,8 +119,11 @@ class Halves:
         """Share of the halves that select each feature, or cluster, where paths end at q of them."""
         if self.model == "curved":
             return self._shares_of_importances(q)
+        if codes is ALL:
+            walks = [walk(iter(steps), q).supports for steps in self.steps]
+            return shares_of(walks, P, self.order)
         walks = [cluster_walk(iter(steps), q, codes) for steps in self.steps]
-        supports = [walk.supports if clusters else features for walk, features in walks]
+        supports = [one.supports if clusters else features for one, features in walks]
         return shares_of(supports, codes.max() + 1 if clusters else P, self.order)
 
     def _shares_of_importances(self, q):
@@ -192,6 +196,12 @@ def path_rules(design, X, y, seed):
     for name, rule in rules.items():
         started = time.process_time()
         yield name, rule(halves), halves.seconds + time.process_time() - started
+
+
+def tree_rules(design, X, y, seed):
+    """What more trees change."""
+    halves = Halves(design[0], X, y, seed, n_trees=100)
+    yield "efp=1, m=3, 100 trees", efp_of(halves, 3) <= TARGET, halves.seconds
 
 
 def check_against_the_class(halves, X, y):
@@ -284,7 +294,7 @@ def peer_rules(kind):
 # -- runs that add up --------------------------------------------------------------------------------------------------
 
 # What is run on each data set, and on how many of them unless told otherwise.
-N_SETS = {"paths": 50, "decoys": 20, "ipss": 20, "cv": 20, "rfecv": 20, "knockpy": 20, "boruta": 5}
+N_SETS = {"paths": 50, "trees": 20, "decoys": 20, "ipss": 20, "cv": 20, "rfecv": 20, "knockpy": 20, "boruta": 5}
 
 
 def count(mask, features):
@@ -296,25 +306,25 @@ def count(mask, features):
 def run(design, seed, kind):
     """What the rules of a kind find in one data set: true, false, near, CPU seconds."""
     X, y = make_data(*design, seed)
-    rules = {"paths": path_rules, "decoys": decoy_rules}.get(kind) or peer_rules(kind)
+    rules = {"paths": path_rules, "trees": tree_rules, "decoys": decoy_rules}.get(kind) or peer_rules(kind)
     return {name: (*count(mask, design[1]), round(seconds, 2)) for name, mask, seconds in rules(design, X, y, seed)}
 
 
 def is_possible(kind, design):
     installed = kind not in ("ipss", "knockpy", "boruta") or importlib.util.find_spec(kind) is not None
-    return installed and not (design[0] == "curved" and kind in LINEAR_ONLY)
+    return installed and kind not in (LINEAR_ONLY if design[0] == "curved" else ["trees"])
 
 
 def read(path):
     return [json.loads(line) for line in path.open()] if path.exists() else []
 
 
-def collect(path, kinds, models, seeds):
+def collect(path, kinds, words, seeds):
     """Append a line for each data set and kind of rule that the file does not have yet."""
     done = {(tuple(line["design"]), line["seed"], line["kind"]) for line in read(path)}
     # Seed by seed, so that a run that is stopped has seen all designs equally often.
     for seed, design, kind in product(range(*seeds), DESIGNS, kinds):
-        skipped = design[0] not in models or (design, seed, kind) in done or not is_possible(kind, design)
+        skipped = not set(words) <= set(design) or (design, seed, kind) in done or not is_possible(kind, design)
         if skipped or seed >= seeds[0] + N_SETS[kind]:
             continue
         line = {"design": design, "seed": seed, "kind": kind, "found": run(design, seed, kind)}
@@ -409,11 +419,11 @@ def main():
     parser.add_argument("lines", type=Path, help="file that the results are appended to; what it has is not run again")
     parser.add_argument("--seeds", type=int, nargs=2, default=[0, 50], help="of the data sets: the first, and the end")
     parser.add_argument("--rules", nargs="*", choices=list(N_SETS), default=list(N_SETS), help="none: only the tables")
-    parser.add_argument("--models", nargs="*", choices=list(SIGNALS), default=list(SIGNALS))
+    parser.add_argument("--designs", nargs="*", default=[], help="words that a design must have, such as linear high")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        collect(options.lines, options.rules, options.models, options.seeds)
+        collect(options.lines, options.rules, options.designs, options.seeds)
     print(report(read(options.lines)))
 
 
