@@ -5,14 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, TypeAlias
 
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.utils.parallel import Parallel, delayed
 
 from skstab._dask import DaskPool, active_client
 
-__all__ = ["Pool", "open_pool"]
+__all__ = ["Pool", "open_pool", "watched_by"]
+
+Watcher: TypeAlias = Callable[[int, int], None]
+
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched_by(watcher: Watcher) -> Iterator[None]:
+    """Call `watcher` with the numbers of finished and of all calls, as these finish in the pools that joblib opens."""
+    before = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(before)
 
 
 @contextmanager
@@ -26,8 +41,13 @@ def open_pool(n_jobs: int | None, verbose: int = 0) -> Iterator[Pool | DaskPool]
         parallel = Parallel(**settings, return_as="generator_unordered")
     except ValueError:  # a backend that returns results only when it has them all
         parallel = Parallel(**settings)
-    with parallel:
-        yield Pool(parallel)
+    watcher = _watcher.get()
+    before = _watcher.set(None)  # pools inside a call are not watched
+    try:
+        with parallel:
+            yield Pool(parallel, watcher)
+    finally:
+        _watcher.reset(before)
 
 
 class Pool:
@@ -37,10 +57,12 @@ class Pool:
     ----------
     parallel : joblib.Parallel
         The workers.
+    watcher : callable, default=None
+        Called with the numbers of finished and of all calls.
     """
 
-    def __init__(self, parallel: Parallel) -> None:
-        self._parallel = parallel
+    def __init__(self, parallel: Parallel, watcher: Watcher | None = None) -> None:
+        self._parallel, self._watcher = parallel, watcher
         self._n_breaks = 0
 
     def as_finished(
@@ -72,11 +94,16 @@ class Pool:
                     # joblib may deliver what was finished while a pool broke in the next round, and so twice.
                     if missing.pop(number, None) is not None:
                         under_way.pop(number, None)
+                        self._tell(len(calls) - len(missing), len(calls))
                         yield number, result
             except TerminatedWorkerError:
                 self._n_breaks += 1
                 for number in under_way if self._n_breaks > 1 else ():
                     yield number, _call_alone(function, missing.pop(number), lost)
+
+    def _tell(self, n_done: int, n_calls: int) -> None:
+        if self._watcher is not None:
+            self._watcher(n_done, n_calls)
 
     def _results(
         self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]

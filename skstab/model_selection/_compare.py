@@ -9,25 +9,22 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab._checks import is_estimator
-from skstab._compat import take_rows
 from skstab._random import draw_entropy
-from skstab._typing import CVLike, Estimator, FloatArray, IntArray, MatrixLike, MeasureLike, RandomState, Scorer
+from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState, Scorer
 from skstab.metrics import get_measure
 from skstab.model_selection._comparison import SelectorComparison
-from skstab.model_selection._recommend import Scored, check_margin
+from skstab.model_selection._dummy import dummy_scores
+from skstab.model_selection._recommend import check_margin
 from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for
-from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._stability_cv import StabilityCV
 from skstab.model_selection._validation import read_data
-from skstab.model_selection._worker import Run, RunPlan, row_tables, score_rows
 
 __all__ = ["compare_selectors"]
 
@@ -137,7 +134,7 @@ def compare_selectors(
         runs[name] = StabilityCV(clone(selector), cv=splits, checkpoint=checkpoint, **settings).fit(data, target)
         if on_progress is not None:
             on_progress(name)
-    dummy = _dummy_scores(next(iter(named.values())), scoring, target, splits) if scorable else None
+    dummy = dummy_scores(next(iter(named.values())), scoring, target, splits) if scorable else None
     codes = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     return SelectorComparison(runs, measure, margin=margin, dummy=dummy, groups=codes)
 
@@ -179,36 +176,3 @@ def _predicting(selector: Any, y: Any) -> Any:
         return selector
     model = LogisticRegression(max_iter=1000) if is_labelled(y) else Ridge()
     return make_pipeline(selector, StandardScaler(), model)
-
-
-def _dummy_scores(selector: Any, scoring: Any, y: Any, splits: Sequence[Any]) -> Scored | None:
-    """Scores of predictions that ignore the features; None where there is no such prediction."""
-    if is_classifier(selector) and is_labelled(y):
-        dummy: Any = DummyClassifier(strategy="prior")
-    elif is_regressor(selector) and np.asarray(y).dtype.kind in "iuf":
-        dummy = DummyRegressor()
-    else:
-        return None
-    n_rows = len(np.asarray(y))
-    X = np.zeros((n_rows, 1))
-    scorer, name = check_scoring(dummy, scoring=scoring), scoring if isinstance(scoring, str) else "score"
-    plan = RunPlan(
-        dummy,
-        scorer=scorer,
-        score_names=(name,),
-        row_scores=row_scores_of(scoring, selector),
-        classes=np.unique(np.asarray(y)) if is_classifier(dummy) else None,
-    )
-    made = [_dummy_run(plan, X, y, split) for split in splits]
-    if any(run.score_error is not None for run in made):
-        return None
-    scores = np.array([(run.scores or {})[name] for run in made])
-    tables = row_tables(made, [test for _, test in splits], plan, n_rows)
-    losses: FloatArray | None = tables["row_losses"][name] if tables else None
-    return Scored(np.arange(len(splits), dtype=np.int64), scores, losses)
-
-
-def _dummy_run(plan: RunPlan, X: Any, y: Any, split: tuple[IntArray, IntArray]) -> Run:
-    train, test = split
-    fitted = clone(plan.estimator).fit(X[train], take_rows(y, train))
-    return score_rows(Run(), plan, fitted, X, y, test)

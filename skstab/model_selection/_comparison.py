@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skstab._checks import check_bool, is_choice, is_number, naming
 from skstab._displays import draw
-from skstab._typing import Display, IntArray, MeasureLike
+from skstab._typing import Display, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import StabilityTest, compare_stability, get_measure
 from skstab.model_selection._agreement import mean_agreement, mean_overlap, own_agreement, shared_features
 from skstab.model_selection._pareto import front_of
 from skstab.model_selection._recommend import Recommendation, Scored, by_score, by_stability_alone, check_margin
 from skstab.model_selection._score_tests import holm, mcnemar, score_error
+from skstab.model_selection._searched import candidates_compared
 from skstab.model_selection._stability_cv import StabilityCV
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from skstab.model_selection._search import StabilitySearchCV
 
 __all__ = ["SelectorComparison"]
 
@@ -34,8 +38,8 @@ class SelectorComparison:
 
     Parameters
     ----------
-    runs : dict of StabilityCV
-        The fitted :class:`StabilityCV` of each selector, by name.
+    runs : dict of StabilityCV or Runs
+        The fitted :class:`StabilityCV` of each selector by name, or its runs.
     measure : str, callable or Measure
         The measure of stability.
     margin : "one_se" or float, default="one_se"
@@ -44,6 +48,8 @@ class SelectorComparison:
         Scores of predictions that ignore the features, on the same resamples; None where there are none.
     groups : ndarray of int of shape (n_samples,), default=None
         Groups of rows, which are then the independent units of tests.
+    scored : dict of Scored, default=None
+        Scores by selector, for runs that do not hold the losses of rows themselves.
 
     Examples
     --------
@@ -61,12 +67,48 @@ class SelectorComparison:
     selectkbest-2           0.37           0.31
     """
 
-    runs: dict[str, StabilityCV]
+    runs: dict[str, StabilityCV] | dict[str, Runs]
     measure: MeasureLike
     _: KW_ONLY
     margin: float | Literal["one_se"] = "one_se"
     dummy: Scored | None = None
     groups: IntArray | None = None
+    scored: dict[str, Scored] | None = None
+
+    @classmethod
+    def from_search(
+        cls,
+        search: StabilitySearchCV,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        margin: float | Literal["one_se"] = "one_se",
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Compare the candidates of a search, by its first score and first measure, without running them again.
+
+        Parameters
+        ----------
+        search : StabilitySearchCV
+            Fitted; where its `cv` is a splitter, with an int as `random_state`, so that it gives the same resamples.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data of the search.
+        y : array-like of shape (n_samples,)
+            Its target.
+        names : sequence of str, default=None
+            Names of the candidates; None numbers them. A candidate that failed is left out.
+        margin : "one_se" or float, default="one_se"
+            Loss of score that a recommendation accepts.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows that the search was fitted with.
+
+        Returns
+        -------
+        comparison : SelectorComparison
+            With the :class:`~skstab.runs.Runs` of each candidate in `runs`.
+        """
+        return cls(**candidates_compared(search, X, y, names, groups), margin=check_margin(margin))
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
@@ -85,17 +127,23 @@ class SelectorComparison:
         import pandas as pd
 
         table = pd.DataFrame(
-            [self._row(fitted.runs_) for fitted in self.runs.values()], index=pd.Index(self.runs, name="selector")
+            [self._row(name, runs) for name, runs in self.runs_by_name.items()],
+            index=pd.Index(self.runs, name="selector"),
         )
         if self._has_scores:
             front = front_of(table["score"].to_numpy(), self._merit(table).to_numpy())
             table["on_front"] = np.isin(np.arange(len(table)), front)
         return table
 
-    def _row(self, runs: Runs) -> dict[str, Any]:
+    @property
+    def runs_by_name(self) -> dict[str, Runs]:
+        """What the runs of each selector selected."""
+        return {name: held if isinstance(held, Runs) else held.runs_ for name, held in self.runs.items()}
+
+    def _row(self, name: str, runs: Runs) -> dict[str, Any]:
         interval = runs.estimate(self.measure)
         return {
-            **(self._score(runs) if self._has_scores else {}),
+            **(self._score(name) if self._has_scores else {}),
             "stability": interval.estimate,
             "stability_low": interval.low,
             "stability_high": interval.high,
@@ -104,15 +152,18 @@ class SelectorComparison:
             "n_failed": runs.n_failed,
         }
 
-    def _score(self, runs: Runs) -> dict[str, float]:
-        found = Scored.of(runs)
+    def _scored(self, name: str) -> Scored:
+        return Scored.of(self._runs_of(name)) if self.scored is None else self.scored[name]
+
+    def _score(self, name: str) -> dict[str, float]:
+        found = self._scored(name)
         known = found.scores[~np.isnan(found.scores)]
         mean = float(known.mean()) if known.size else np.nan
         return {"score": mean, "score_se": score_error(found.scores, found.losses, self.groups)}
 
     @property
     def _has_scores(self) -> bool:
-        return all(fitted.runs_.scores for fitted in self.runs.values())
+        return all(runs.scores for runs in self.runs_by_name.values())
 
     def _merit(self, table: pd.DataFrame) -> Any:
         """Stability such that more is better, and missing where nothing was ever selected."""
@@ -157,7 +208,7 @@ class SelectorComparison:
             Selectors by selectors: for classes the share of equal predictions, for numbers their correlation, of two
             selectors on the same resample; on the diagonal of two runs of one selector.
         """
-        if any(fitted.runs_.row_predictions is None for fitted in self.runs.values()):
+        if any(runs.row_predictions is None for runs in self.runs_by_name.values()):
             raise ValueError(
                 "predictions of the rows left out are kept only with a score that is a mean over rows, such as "
                 "scoring='accuracy', 'balanced_accuracy' or 'r2'"
@@ -174,7 +225,7 @@ class SelectorComparison:
         names = list(self.runs)
         table = pd.DataFrame(np.nan, index=names, columns=names)
         for name in names:
-            table.loc[name, name] = within(self.runs[name].runs_)
+            table.loc[name, name] = within(self._runs_of(name))
         for a, b in combinations(names, 2):
             table.loc[a, b] = table.loc[b, a] = between(*self._common(a, b))
         return table
@@ -190,7 +241,8 @@ class SelectorComparison:
             is_known = name in self.runs
         if not is_known:
             raise ValueError(f"a and b must be selectors: there is no selector {name!r}, only {list(self.runs)}")
-        return self.runs[name].runs_
+        held = self.runs[name]
+        return held if isinstance(held, Runs) else held.runs_
 
     # -- tests ---------------------------------------------------------------------------------------------------------
 
@@ -247,7 +299,7 @@ class SelectorComparison:
         return compare_stability(first, second, measure=self.measure, paired=True)
 
     def _score_pvalue(self, a: str, b: str) -> float:
-        first, second = (Scored.of(self._runs_of(name)) for name in (a, b))
+        first, second = (self._scored(name) for name in (a, b))
         right = [_tested_once(scored) for scored in (first, second)]
         if right[0] is not None and right[1] is not None:
             only_a, only_b = (int(np.sum(x & ~y)) for x, y in (right, reversed(right)))
@@ -286,7 +338,7 @@ class SelectorComparison:
         table["merit"] = self._merit(table)
         if not self._has_scores:
             return by_stability_alone(table)
-        scored = {name: Scored.of(fitted.runs_) for name, fitted in self.runs.items()}
+        scored = {name: self._scored(name) for name in self.runs}
         return by_score(table, scored, self.dummy, groups=self.groups, level=level, margin=accepted)
 
     def plot(self, *, ax: Any = None, **options: Any) -> Display:

@@ -42,7 +42,10 @@ class Recommendation(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Scores of runs by the number of their split, and the losses of rows where the score is a mean over rows."""
+    """Scores of runs by the number of their split, and the losses of rows where the score is a mean over rows.
+
+    The table of losses has one row for each run, or a single one, the means over all runs.
+    """
 
     numbers: IntArray
     scores: FloatArray
@@ -57,10 +60,18 @@ class Scored(NamedTuple):
     def minus(self, other: Scored, groups: IntArray | None) -> Difference:
         """Difference of the mean scores over the splits that both have."""
         both = np.intersect1d(self.numbers, other.numbers)
-        own, others = np.isin(self.numbers, both), np.isin(other.numbers, both)
-        if self.losses is not None and other.losses is not None:
-            return row_difference(self.losses[own], other.losses[others], groups)
-        return resample_difference(self.scores[own], other.scores[others])
+        own, others = self._on(both), other._on(both)
+        if own.losses is not None and others.losses is not None:
+            return row_difference(own.losses, others.losses, groups)
+        return resample_difference(own.scores, others.scores)
+
+    def _on(self, numbers: IntArray) -> Scored:
+        """The same of some splits; means over all runs are no longer known."""
+        if len(numbers) == len(self.numbers):
+            return self
+        which = np.isin(self.numbers, numbers)
+        has_runs = self.losses is not None and len(self.losses) == len(self.numbers)
+        return Scored(self.numbers[which], self.scores[which], self.losses[which] if has_runs else None)  # type: ignore[index]
 
 
 def check_margin(margin: Any) -> float | Literal["one_se"]:

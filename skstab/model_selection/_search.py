@@ -305,9 +305,10 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
             "estimator_name": type(self.estimator).__name__,
         }
         self.runs_ = [gathered.collect(n, splits, **common, **refits[n].declared) for n in range(len(done))]
+        self._row_losses = [gathered.losses(number) for number in range(len(done))]
         return [
-            {} if lost else tabulated(runs, list(runs.scores), measures, gathered.losses(number))
-            for number, (runs, lost) in enumerate(zip(self.runs_, is_lost, strict=True))
+            {} if lost else tabulated(runs, list(runs.scores), measures, losses)
+            for runs, losses, lost in zip(self.runs_, self._row_losses, is_lost, strict=True)
         ]
 
     def _choose(self, measures: list[str]) -> None:
