@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skstab._cli._columns import is_numeric, levels_of, looks_like_codes, looks_like_subjects
+from skstab._cli._survival import concordance_index
 from skstab._cli._terminal import listed, plural
 
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ _LEAK = 0.98  # balanced accuracy, or R²
 _TRIED = 50  # columns with the strongest relation to the target, of which each is tried alone
 _COPY = 0.995  # correlation of near-copies
 _MOST_PAIRWISE = 20_000
-_BLOCK = 2000
+_BLOCK = 500
 _PURE = 0.98
 _UNEQUAL = 3.0
 _SMALL_CLASS = 10
+_FEW_EVENTS = 30
 _BATCH = re.compile(
     r"(?:.*[\W_])?(?:batch|plate|chip|array|lane|run|slide|site|cent(?:er|re)|hospital|lab|laboratory|scanner|machine|"
     r"instrument|operator|technician|reader|kit|lot|cohort|study|dataset)(?:[\W_]*(?:id|nr|no|number|name|code|\d+))?",
@@ -41,15 +43,16 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 def alerts_of(data: Dataset, *, target: str, n_resamples: int) -> list[str]:
     """Everything that a reader must know before a recommendation, in sentences."""
-    in_text = copies_in_text(data, target)
+    in_text = copies_in_text(data)
     return [
         *([f"Possible leak: the texts of {listed(in_text)} say what {target!r} is."] if in_text else []),
         *leaks(data, target, besides=in_text),
         *copied_columns(data.X, data.variables),
         *copied_rows(data.X),
         *unequal_classes(data),
+        *few_events(data),
         *sizes(data, n_resamples),
-        *repeated_subjects(data, target),
+        *repeated_subjects(data),
         *batches(data, target),
     ]
 
@@ -79,7 +82,7 @@ def _filled(X: pd.DataFrame) -> FloatArray:
 def _strongest(X: FloatArray, data: Dataset) -> Sequence[int]:
     """Columns whose ranks, or distances from the middle rank, are most related to the target."""
     ranks = stats.rankdata(X, axis=0)
-    y = data.y if data.is_classification else stats.rankdata(data.y)
+    y = data.y if data.is_classification else stats.rankdata(data.response)
     relation = f_classif if data.is_classification else f_regression
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the distances of a column of 0 and 1 may be constant
@@ -90,7 +93,9 @@ def _strongest(X: FloatArray, data: Dataset) -> Sequence[int]:
 
 
 def _predicts_alone(x: FloatArray, data: Dataset) -> bool:
-    """Whether a small tree on one column predicts rows that it has not seen."""
+    """Whether a small tree on one column predicts rows that it has not seen; for survival, whether its order does."""
+    if data.is_survival:
+        return abs(2 * concordance_index(data.y, x[:, 0]) - 1) >= 2 * _LEAK - 1
     folds = 5
     if data.is_classification:
         folds = max(2, min(folds, int(data.y.value_counts().min())))
@@ -103,11 +108,11 @@ def _predicts_alone(x: FloatArray, data: Dataset) -> bool:
     return bool(scores.mean() >= _LEAK)
 
 
-def copies_in_text(data: Dataset, target: str) -> list[str]:
+def copies_in_text(data: Dataset) -> list[str]:
     """Names of columns of texts, also such as are no features, whose words are the target, or go with it one to one."""
     if not data.is_classification:
         return []
-    texts = [name for name in data.table.columns if name not in (target, *_group_names(data))]
+    texts = [name for name in data.table.columns if name not in data.apart]
     texts = [name for name in texts if not is_numeric(data.table[name]) and data.table[name].notna().mean() > 0.5]
     return [name for name in texts if says(levels_of(data.table[name]), data.y)]
 
@@ -159,8 +164,8 @@ def near_copies(X: FloatArray) -> list[tuple[int, int]]:
     Z = centred[:, known] / norms[known]
     pairs: list[tuple[int, int]] = []
     for start in range(0, len(known), _BLOCK):
-        block = np.abs(Z[:, start : start + _BLOCK].T @ Z[:, start:])
-        first, second = np.nonzero(np.triu(block, k=1) >= _COPY)
+        block = Z[:, start : start + _BLOCK].T @ Z[:, start:]
+        first, second = np.nonzero(np.triu(np.abs(block, out=block) >= _COPY, k=1))
         pairs += zip(known[start + first].tolist(), known[start + second].tolist(), strict=True)
     return pairs
 
@@ -197,6 +202,18 @@ def unequal_classes(data: Dataset) -> Iterator[str]:
         yield f"Few rows in a class: {shown}. What is found about it rests on these rows alone."
 
 
+def few_events(data: Dataset) -> Iterator[str]:
+    """Few observed events, which are what a model of survival learns from."""
+    if not data.is_survival:
+        return
+    number = int(data.y["event"].sum())
+    if number < _FEW_EVENTS:
+        yield (
+            f"There are few events ({number} of {len(data.y)} rows): what is found rests on these, however many rows "
+            "there are."
+        )
+
+
 def sizes(data: Dataset, n_resamples: int) -> Iterator[str]:
     """More features than rows, or fewer rows than resamples."""
     n_rows, n_features = data.X.shape
@@ -216,15 +233,11 @@ def sizes(data: Dataset, n_resamples: int) -> Iterator[str]:
 # -- patients and batches ----------------------------------------------------------------------------------------------
 
 
-def _group_names(data: Dataset) -> list[Any]:
-    return [] if data.groups is None else [data.groups.name]
-
-
-def repeated_subjects(data: Dataset, target: str) -> Iterator[str]:
+def repeated_subjects(data: Dataset) -> Iterator[str]:
     """Identifiers that occur in several rows, which are then not independent."""
     if data.groups is not None:
         return
-    columns = [name for name in data.table.columns if name != target]
+    columns = [name for name in data.table.columns if name not in data.apart]
     found = [name for name in columns if looks_like_subjects(data.table[name]) or _is_code(data.table[name])]
     if found:
         number = int(data.table[found[0]].nunique())
@@ -242,7 +255,7 @@ def batches(data: Dataset, target: str) -> Iterator[str]:
     """Columns that look like a batch, a site or an instrument, and whether they go with the target."""
     for name in data.table.columns:
         column = data.table[name]
-        if name in (target, *_group_names(data)) or not _looks_like_batch(column):
+        if name in data.apart or not _looks_like_batch(column):
             continue
         pvalue = _association(levels_of(column), data)
         relation = "is related to" if pvalue < 0.01 else "is not visibly related to"
@@ -262,5 +275,5 @@ def _association(levels: pd.Series, data: Dataset) -> float:
 
     if data.is_classification:
         return float(stats.chi2_contingency(pd.crosstab(levels.to_numpy(), data.y.to_numpy())).pvalue)
-    parts = [part.to_numpy() for _, part in data.y.groupby(levels)]
+    parts = [part.to_numpy() for _, part in data.response.groupby(levels)]
     return float(stats.kruskal(*parts).pvalue)

@@ -60,6 +60,7 @@ examples:
   skstab report genes.parquet --target relapse --selector lasso --selector hybrid-rfe
   skstab report houses.tsv --target price --task regression --resamples 100 -o houses.html
   skstab report labor.csv --target befund --sep ';' --decimal , --encoding cp1252
+  skstab report cohort.csv --time months --event died
   skstab report visits.xlsx --sheet Visits --target relapse --groups patient --strict
 """
 _MEASURE = """\
@@ -140,8 +141,8 @@ def _add_report(commands: Any) -> None:
     parser = _add(commands, "report", "compare selectors on your data", _REPORT, _REPORT_EXAMPLES)
     parser.add_argument("file", metavar="FILE", help="the table: .csv, .tsv, .txt, .xlsx, .parquet or .feather")
     parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    parser.add_argument("--time", metavar="COLUMN", help="survival time: not supported yet, says so")
-    parser.add_argument("--event", metavar="COLUMN", help="survival event: not supported yet, says so")
+    parser.add_argument("--time", metavar="COLUMN", help="instead of --target: the time to an event, or to the end")
+    parser.add_argument("--event", metavar="COLUMN", help="with --time: whether the event was observed (1) or not (0)")
     parser.add_argument(
         "--groups", metavar="COLUMN", help="column that names the patient of each row; rows of a patient stay together"
     )
@@ -169,6 +170,11 @@ def _add_report(commands: Any) -> None:
         "--scoring",
         metavar="NAME",
         help="score of the rows left out, such as roc_auc (default: accuracy; balanced_accuracy if unequal; r2)",
+    )
+    parser.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="file in which finished fits are stored: the same call again makes only the missing ones",
     )
     parser.add_argument("--strict", action="store_true", help="end with status 1 if there is any alert")
     parser.add_argument(

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab._cli._code import comparing
-from skstab._cli._report_command import quiet
+from skstab._cli._comparing import quiet
 from skstab._cli._terminal import Progress, UserError, require_extras, say
 from skstab._cli._writing import check_output, write
 from skstab._typing import Display
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import argparse
 
     import pandas as pd
+
+    from skstab.runs import Runs
 
 SCORE, MEASURE, TOLERANCE, SEED = "accuracy", "nogueira", 0.01, 0
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
         report = make_report(search, table, X, y, options)
         written = _write(folder, search, report)
     say(_shown(table))
-    say(_outcome(table, search.best_index_, report.comparison.runs))
+    say(_outcome(table, search.best_index_, report.comparison.runs_by_name))
     say(_verdict(report))
     say("\n".join(["Written:", *(f"  {path}" for path in written)]))
 
@@ -158,7 +160,7 @@ def _shown(table: pd.DataFrame) -> str:
     return f"{shown.to_string(index_names=False)}\n\n{legend}\n"
 
 
-def _outcome(table: pd.DataFrame, chosen: int, runs: dict[str, StabilityCV]) -> str:
+def _outcome(table: pd.DataFrame, chosen: int, runs: dict[str, Runs]) -> str:
     greedy, stable = table.iloc[int(np.argmax(table["score"]))], table.iloc[chosen]
     return _OUTCOME.format(
         greedy=greedy.name,
@@ -171,7 +173,7 @@ def _outcome(table: pd.DataFrame, chosen: int, runs: dict[str, StabilityCV]) -> 
     )
 
 
-def _facts_of(row: pd.Series, runs: dict[str, StabilityCV]) -> str:
+def _facts_of(row: pd.Series, runs: dict[str, Runs]) -> str:
     interval = f"{row['stability_low']:.2f} to {row['stability_high']:.2f}"
     frequency = runs[row.name].summary()["frequency"]
     always = ", ".join(name.replace(" ", _NO_BREAK) for name in frequency.index[frequency == 1])

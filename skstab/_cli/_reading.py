@@ -7,22 +7,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from skstab._cli._cells import ReadTable, is_structured, read_table
+from skstab._cli._cells import ReadTable, read_table
 from skstab._cli._columns import MISSING, is_numeric, levels_of, why_useless
+from skstab._cli._endpoints import FEWEST_ROWS, single_target, survival_target
 from skstab._cli._formats import ReadOptions
+from skstab._cli._survival import martingale_residuals
 from skstab._cli._terminal import UserError, listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Kind: TypeAlias = Literal["classes", "numbers", "survival"]
+
 OTHER = "(other)"
 _MOST_LEVELS = 30
-_MOST_CLASSES = 10
-_FEWEST_ROWS = 10
 _AS_FOUND = ReadOptions()
 
 
@@ -30,17 +33,42 @@ _AS_FOUND = ReadOptions()
 class Dataset:
     """Features and target; `variables` gives the column of the file that each feature is made from.
 
-    `table` has the rows of the features, with all columns of the file; `groups` those that belong together, if any.
+    The target is a series of classes or numbers, or for survival a structured array of events and times. `table` has
+    the rows of the features, with all columns of the file, of which those of the target and the groups are `apart`;
+    `groups` gives rows that belong together, if any.
     """
 
     X: pd.DataFrame
-    y: pd.Series
-    is_classification: bool
+    y: Any
+    kind: Kind
     variables: dict[str, str]
     notes: list[str]
     code: list[str]
     table: pd.DataFrame
+    apart: list[str]
     groups: pd.Series | None = None
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether the target has classes."""
+        return self.kind == "classes"
+
+    @property
+    def is_survival(self) -> bool:
+        """Whether the target has events and times."""
+        return self.kind == "survival"
+
+    @cached_property
+    def response(self) -> pd.Series:
+        """The target as classes or numbers; for survival the martingale residuals."""
+        import pandas as pd
+
+        return pd.Series(martingale_residuals(self.y), index=self.X.index) if self.is_survival else self.y
+
+    @cached_property
+    def target(self) -> Any:
+        """The target as selectors get it: classes by their number, in alphabetical order."""
+        return np.unique(self.y.to_numpy(dtype=str), return_inverse=True)[1] if self.is_classification else self.y
 
     @property
     def has_missing(self) -> bool:
@@ -53,35 +81,65 @@ class Dataset:
         return len(set(self.variables.values())) < len(self.variables)
 
 
+class Endpoint(NamedTuple):
+    """The columns of the target: one to predict, or those of the time and the event of survival."""
+
+    target: str | None = None
+    time: str | None = None
+    event: str | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names."""
+        return [name for name in self if name is not None]
+
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        return self.target or f"survival ({self.time}, {self.event})"
+
+
 def read_dataset(
-    path: str, target: str, task: str, *, options: ReadOptions = _AS_FOUND, groups: str | None = None
+    path: str, endpoint: str | Endpoint, task: str, *, options: ReadOptions = _AS_FOUND, groups: str | None = None
 ) -> Dataset:
     """Read a table and make features and a target from it."""
-    table = read_table(path, options, target=target)
-    _check_columns(table.frame, target, groups, path)
-    data, notes, code = _one_target(table, target)
-    data, rows_notes, rows_code = _complete_rows(data, target, groups)
-    y, is_classification, target_code = _target(data[target], task)
-    apart = [target, *([] if groups is None else [groups])]
+    wanted = Endpoint(endpoint) if isinstance(endpoint, str) else endpoint
+    table = read_table(path, options, target=wanted.columns[0])
+    _check_columns(table.frame, wanted.columns, groups, path)
+    data, notes, code = _one_of_each(table, wanted.columns)
+    data, rows_notes, rows_code = _complete_rows(data, wanted.columns, groups)
+    y, kind, target_notes, target_code = _endpoint(data, wanted, task)
+    apart = [*wanted.columns, *([] if groups is None else [groups])]
     X, variables, feature_notes, feature_code = make_features(data.drop(columns=apart), apart)
     return Dataset(
         X,
         y,
-        is_classification,
+        kind,
         variables,
-        [*table.notes, *notes, *rows_notes, *feature_notes],
-        [*table.code, *code, *rows_code, target_code, *_group_code(groups), *feature_code],
+        [*table.notes, *notes, *rows_notes, *target_notes, *feature_notes],
+        [*table.code, *code, *rows_code, *target_code, *_group_code(groups), *feature_code],
         table=data,
+        apart=apart,
         groups=None if groups is None else _checked_groups(data[groups]),
     )
 
 
-def _check_columns(data: pd.DataFrame, target: str, groups: str | None, path: str) -> None:
-    for name in (target, groups):
+def _endpoint(data: pd.DataFrame, endpoint: Endpoint, task: str) -> tuple[Any, Kind, list[str], list[str]]:
+    if endpoint.time is not None and endpoint.event is not None:
+        y, note, lines = survival_target(data[endpoint.time], data[endpoint.event])
+        return y, "survival", [note], lines
+    y, is_classification, line = single_target(data[endpoint.target], task)
+    return y, "classes" if is_classification else "numbers", [], [line]
+
+
+def _check_columns(data: pd.DataFrame, targets: list[str], groups: str | None, path: str) -> None:
+    for name in (*targets, groups):
         if name is not None:
             _check_column(data, name, path)
-    if groups == target:
-        raise UserError(f"--groups must be another column than the target {target!r}")
+    if groups in targets:
+        raise UserError(f"--groups must be another column than the target {groups!r}")
+    if len(set(targets)) < len(targets):
+        raise UserError("--time and --event must be two columns")
 
 
 def _check_column(data: pd.DataFrame, target: str, path: str) -> None:
@@ -91,6 +149,17 @@ def _check_column(data: pd.DataFrame, target: str, path: str) -> None:
     close = get_close_matches(target, names, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(names)}"
     raise UserError(f"there is no column {target!r} in {path!r}; {hint}")
+
+
+def _one_of_each(table: ReadTable, targets: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Leave out further columns with the name of a target."""
+    notes: list[str] = []
+    code: list[str] = []
+    for target in targets:
+        frame, note, lines = _one_target(table, target)
+        table = table._replace(frame=frame)
+        notes, code = notes + note, code + lines
+    return table.frame, notes, code
 
 
 def _one_target(table: ReadTable, target: str) -> tuple[pd.DataFrame, list[str], list[str]]:
@@ -105,79 +174,32 @@ def _one_target(table: ReadTable, target: str) -> tuple[pd.DataFrame, list[str],
     return table.frame.drop(columns=again), [note], [f"data = data.drop(columns={again!r})"]
 
 
-def _complete_rows(data: pd.DataFrame, target: str, groups: str | None) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _complete_rows(
+    data: pd.DataFrame, targets: list[str], groups: str | None
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Leave out rows without a target or a group."""
     notes, code = [], []
-    for name, what in ((target, "target"), (groups, "group")):
+    words = ["target"] if len(targets) == 1 else ["time", "event"]
+    for name, what in zip((*targets, groups), (*words, "group"), strict=True):
         if name is not None and data[name].isna().any():
             number = int(data[name].isna().sum())
-            notes.append(f"{plural(number, 'row')} without a {what} {'was' if number == 1 else 'were'} left out.")
+            article = "an" if what == "event" else "a"
+            notes.append(
+                f"{plural(number, 'row')} without {article} {what} {'was' if number == 1 else 'were'} left out."
+            )
             code.append(f"data = data.dropna(subset=[{name!r}])")
             data = data.dropna(subset=[name])
     return data, notes, code
 
 
 def _checked_groups(values: pd.Series) -> pd.Series:
-    if values.nunique() < _FEWEST_ROWS:
-        raise UserError(f"--groups {values.name!r} must have at least {_FEWEST_ROWS} groups, got {values.nunique()}")
+    if values.nunique() < FEWEST_ROWS:
+        raise UserError(f"--groups {values.name!r} must have at least {FEWEST_ROWS} groups, got {values.nunique()}")
     return values.astype(str)
 
 
 def _group_code(groups: str | None) -> list[str]:
     return [] if groups is None else [f"groups = data[{groups!r}].astype(str)"]
-
-
-# -- the target --------------------------------------------------------------------------------------------------------
-
-
-def _target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
-    """Check the target; return it, whether it has classes, and the code for it."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    name = values.name
-    if is_structured(values):
-        raise UserError(f"target {name!r} holds binary data, lists or other structures: it must be texts or numbers")
-    _check_target(values)
-    is_number = is_numeric_dtype(values) and not is_bool_dtype(values)
-    if task == "regression" and not is_number:
-        raise UserError(f"target {name!r} is not numeric: regression needs numbers")
-    is_classification = task == "classification" or (task == "auto" and (not is_number or _looks_like_classes(values)))
-    kinds = [float] if not is_classification else [int, str] if is_number and _is_small_and_whole(values) else [str]
-    y = values.astype(kinds[0]).astype(kinds[-1])  # missing values made floats of whole numbers, but 1 is not "1.0"
-    if is_classification:
-        _check_classes(y)
-    elif not np.isfinite(y).all():
-        raise UserError(f"target {name!r} has infinite values")
-    steps = "".join(f".astype({kind.__name__})" for kind in kinds)
-    return y, is_classification, f"y = data[{name!r}]{steps}"
-
-
-def _check_target(values: pd.Series) -> None:
-    if len(values) < _FEWEST_ROWS:
-        raise UserError(f"there must be at least {_FEWEST_ROWS} rows with a target, got {len(values)}")
-    if values.nunique() < 2:
-        raise UserError(f"target {values.name!r} has one value only, {values.iloc[0]!s}: there is nothing to predict")
-
-
-def _looks_like_classes(values: pd.Series) -> bool:
-    return bool(values.nunique() <= _MOST_CLASSES and (values % 1 == 0).all())
-
-
-def _is_small_and_whole(values: pd.Series) -> bool:
-    return bool((values.abs() < 2**53).all() and (values % 1 == 0).all())
-
-
-def _check_classes(y: pd.Series) -> None:
-    counts = y.value_counts()
-    if counts.iloc[0] == 1:
-        raise UserError(
-            f"all values of target {y.name!r} differ: they are not classes; use --task regression for numbers"
-        )
-    if counts.iloc[-1] < 2:
-        raise UserError(
-            f"class {counts.index[-1]!r} of target {y.name!r} has one row only: every class needs several, or use "
-            "--task regression for numbers"
-        )
 
 
 # -- the features ------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from time import monotonic
 from typing import Any, Self
 
 _WIDTH = 30
+_LINE = 110  # so that a shorter line hides the one before
+_SOON = 20.0  # seconds, before which nobody asks how long it takes
 _SHOWN = 8
 
 
@@ -61,17 +63,18 @@ def require_extras() -> None:
 
 
 class Progress:
-    """A bar on a terminal, a plain line elsewhere."""
+    """A bar with the time that is left on a terminal; elsewhere a line, and another one when that time is known."""
 
-    def __init__(self, label: str, total: int) -> None:
-        self.label, self.total, self.done = label, total, 0
-        self.stream, self.start = sys.stderr, monotonic()
+    def __init__(self, label: str, total: int, noun: str = "") -> None:
+        self.label, self.total, self.noun, self.done = label, total, noun, 0
+        self.stream, self.start, self.is_told = sys.stderr, monotonic(), False
 
     def __enter__(self) -> Self:
         if self.stream.isatty():
             self._draw()
         else:
-            self.stream.write(f"{self.label} ({self.total}) ...\n")
+            number = f" ({self._all()})" if self.total else ""
+            self.stream.write(f"{self.label}{number} ...\n")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,13 +83,34 @@ class Progress:
 
     def advance(self) -> None:
         """Count one more as done."""
-        self.done += 1
+        self.show(self.done + 1, self.total)
+
+    def show(self, n_done: int, total: int) -> None:
+        """Show how many are done, and how long the rest will take."""
+        self.done, self.total = n_done, total
         if self.stream.isatty():
             self._draw()
+        elif not self.is_told and monotonic() - self.start > _SOON and n_done < total:
+            self.is_told = True
+            self.stream.write(f"  {n_done} of {self._all()} done, {self._left()}\n")
+            self.stream.flush()
+
+    def _all(self) -> str:
+        return plural(self.total, self.noun) if self.noun else str(self.total)
+
+    def _left(self) -> str:
+        return f"about {clock((monotonic() - self.start) / self.done * (self.total - self.done))} left"
 
     def _draw(self) -> None:
-        filled = _WIDTH * self.done // self.total
+        filled = _WIDTH * self.done // max(self.total, 1)
         bar = "#" * filled + "-" * (_WIDTH - filled)
-        minutes, seconds = divmod(int(monotonic() - self.start), 60)
-        self.stream.write(f"\r{self.label} [{bar}] {self.done}/{self.total}  {minutes}:{seconds:02d}")
+        left = f", {self._left()}" if 0 < self.done < self.total else ""
+        line = f"{self.label} [{bar}] {self.done}/{self.total}  {clock(monotonic() - self.start)}{left}"
+        self.stream.write(f"\r{line:<{_LINE}}")
         self.stream.flush()
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"

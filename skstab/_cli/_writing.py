@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from skstab._checkpoint import open_checkpoint
 from skstab._cli._terminal import UserError
 
 _MARK = b'<meta name="generator" content="skstab'
@@ -39,14 +40,41 @@ def is_report(path: Path) -> bool:
         raise UserError(f"{str(path)!r} can't be read: {error.strerror}") from error
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file under a temporary name, and rename it when it is complete."""
-    check_output(path)
-    target = path.resolve()
+def check_checkpoint(path: str | None) -> None:
+    """Find out whether a file of results can be opened."""
+    if path is None:
+        return
     try:
-        _replace(target, text.encode("utf-8", errors="replace"))
+        with open_checkpoint(path):
+            pass
+    except (OSError, ValueError) as error:
+        raise UserError(f"--checkpoint {path!r} can't be used: {error}") from error
+
+
+def write(path: Path, text: str, *, spare: str | None = None) -> None:
+    """Write a file under a temporary name, and rename it when it is complete.
+
+    Where that fails, the text is kept beside the file `spare`, or in the folder of temporary files.
+    """
+    check_output(path)
+    data = text.encode("utf-8", errors="replace")
+    try:
+        _replace(path.resolve(), data)
     except OSError as error:
-        raise UserError(f"{str(path)!r} can't be written: {error.strerror or error}") from error
+        reason = f"{str(path)!r} can't be written: {error.strerror or error}"
+        raise UserError(f"{reason}; {_kept(path.name, data, spare)}") from error
+
+
+def _kept(name: str, data: bytes, spare: str | None) -> str:
+    """Keep what can't be written where it should be; say where."""
+    folder = Path(tempfile.gettempdir()) if spare is None else Path(spare).absolute().parent
+    try:
+        handle, place = tempfile.mkstemp(prefix=f"{Path(name).stem[:50]}-", suffix=".html", dir=folder)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+    except OSError:
+        return f"nor can it be kept in {str(folder)!r}"
+    return f"the report is kept as {place!r}"
 
 
 def _replace(target: Path, data: bytes) -> None:

@@ -4,116 +4,39 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
-import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
 
 import skstab
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
+from skstab.inspection._page_parts import Cell, Column, Picture, SortableTable, between, draw, number, plural, share
 from skstab.inspection._pareto_display import ParetoFrontDisplay
+from skstab.inspection._published import in_words, near_table, published_table, rivals, substitute_table, turns
 from skstab.inspection._sources import most_frequent
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
+from skstab.inspection._verdict import headline, with_score
 from skstab.metrics import get_measure
 from skstab.model_selection import Recommendation
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skstab.model_selection import SelectorAssessment, SelectorComparison, StabilityCV
+    from skstab.inspection._feature_report import FeatureReport
+    from skstab.model_selection import SelectorAssessment, SelectorComparison
     from skstab.runs import Runs
 
 N_FIRST = 40  # features that are shown at once; the others are collapsed
+N_MOST = 1000  # features that are listed at all, so that a page stays small
 _MOST_PAIRS = 15
-_PATH = re.compile(r'<path (?:id="\w+" )?d="[^"]*"')
-_DECIMALS = re.compile(r"(?<=\.\d)\d+")
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_SVG_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # the browser has fonts for all scripts
-    "svg.hashsalt": "skstab",
-    "font.family": "sans-serif",
-    "savefig.facecolor": "white",
-}
-
-
-# -- the parts of a page -----------------------------------------------------------------------------------------------
-
-
-class Picture(NamedTuple):
-    """A picture: its data URI, its alternative text, and its caption."""
-
-    source: str
-    alt: str
-    caption: str
-
-
-class Cell(NamedTuple):
-    """A cell: its text, the number to sort by, and the share of a bar behind it."""
-
-    text: str
-    value: float | None = None
-    share: float | None = None
-
-
-class Column(NamedTuple):
-    """The head of a column."""
-
-    name: str
-    is_number: bool = True
-
-
-class SortableTable(NamedTuple):
-    """A table that can be sorted; the first cell of each row names it."""
-
-    caption: str
-    columns: list[Column]
-    rows: list[list[Cell]]
-
-
-def number(value: Any, digits: int = 2) -> Cell:
-    """Cell of a number; empty where it is missing."""
-    return Cell(f"{value:.{digits}f}", float(value)) if np.isfinite(value) else Cell("–")
-
-
-def share(value: float) -> Cell:
-    """Cell of a share with a bar."""
-    return Cell(f"{value:.2f}", float(value), float(value))
-
-
-def between(low: Any, high: Any, digits: int = 2) -> Cell:
-    """Cell of an interval, sorted by its lower end."""
-    return Cell(f"{low:.{digits}f} to {high:.{digits}f}", float(low)) if np.isfinite(low) else Cell("–")
-
-
-def draw(display: Any, alt: str, caption: str, **options: Any) -> Picture:
-    """Draw a display into a data URI: inside an image its content cannot interfere with the page."""
-    import matplotlib as mpl
-    from matplotlib import pyplot as plt
-
-    stream = io.StringIO()
-    with mpl.rc_context(_SVG_STYLE), warnings.catch_warnings():
-        # About glyphs that matplotlib's own fonts lack, which affects only the estimated width of a letter.
-        warnings.simplefilter("ignore")
-        figure = display.plot(**options).figure_
-        figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
-    return Picture(f"data:image/svg+xml;base64,{base64.b64encode(_compact(stream.getvalue())).decode()}", alt, caption)
-
-
-def _compact(svg: str) -> bytes:
-    """Encode a drawing with one decimal per coordinate, and without characters that XML does not allow in a name."""
-    svg = _PATH.sub(lambda path: " ".join(_DECIMALS.sub("", path[0]).split()), _NOT_XML.sub("\ufffd", svg))
-    return svg.encode("utf-8", errors="replace")
-
-
-# -- the page ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -143,6 +66,12 @@ class StabilityReport:
     assessment : SelectorAssessment, default=None
         What other data would say about `first_selector`; its verdict is the first sentence of the page. Where it is
         "no signal", no selector is recommended.
+    feature_report : FeatureReport, default=None
+        What to publish of `first_selector`, made by :func:`feature_report`.
+    about : dict of str, default=None
+        What each kind of selector does, by the name that the names of its settings begin with.
+    direction : str, default=None
+        What a positive weight of a feature speaks for, such as "outcome = ill"; None where weights have no direction.
 
     Examples
     --------
@@ -159,7 +88,7 @@ class StabilityReport:
     >>> report
     StabilityReport('Iris', 2 selectors, 2 candidates)
 
-    With the extra `report`, `report.html()` is the page.
+    With the extra `report`, `report.html()` is the page, `report.save(path)` writes it, and a notebook shows it.
     """
 
     title: str
@@ -173,10 +102,53 @@ class StabilityReport:
     variables: Mapping[str, str] | None = None
     alerts: Sequence[str] = ()
     assessment: SelectorAssessment | None = None
+    feature_report: FeatureReport | None = None
+    about: Mapping[str, str] | None = None
+    direction: str | None = None
 
     def __repr__(self) -> str:
         sizes = f"{len(self.comparison.runs)} selectors, {len(self.candidates)} candidates"
         return f"StabilityReport({self.title!r}, {sizes})"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, whose style and script do not touch the notebook."""
+        style = "width: 100%; height: 40rem; border: 1px solid #888"
+        about = f'sandbox="allow-scripts" title="{escape(self.title)}" style="{style}"'
+        return f'<iframe {about} srcdoc="{escape(self.html())}"></iframe>'
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which is replaced where it exists.
+        """
+        Path(path).write_text(self.html(), encoding="utf-8", errors="replace")
+
+    # -- the answers ---------------------------------------------------------------------------------------------------
+
+    @property
+    def verdict(self) -> str | None:
+        """Whether there is signal, how stable it is on other data, and against chance, in one sentence."""
+        return None if self.assessment is None else headline(self.assessment, is_shown=self.doubt is None)
+
+    @property
+    def reason(self) -> str:
+        """The numbers behind the verdict."""
+        return "" if self.assessment is None else with_score(self.assessment, self.scoring)
+
+    def answers(self) -> list[str]:
+        """The answers in short: the verdict with its numbers, the features to publish, the recommendation.
+
+        Returns
+        -------
+        answers : list of str
+            One text for each that is known.
+        """
+        verdict = [" ".join(filter(None, (self.reason, self.doubt)))] if self.assessment is not None else []
+        features = [f"Features to publish: {self.publication}"] if self.feature_report is not None else []
+        return [*verdict, *features, str(self.recommendation)]
 
     @cached_property
     def recommendation(self) -> Recommendation:
@@ -223,6 +195,53 @@ class StabilityReport:
             script_digest=digest,
             versions=f"skstab {skstab.__version__}, scikit-learn {sklearn.__version__}",
         )
+
+    # -- features to publish -------------------------------------------------------------------------------------------
+
+    @property
+    def publication(self) -> str:
+        """Which features to publish, or why none."""
+        if self.assessment is not None and self.assessment.verdict == "no signal":
+            return "none, since there is no signal."
+        if self.doubt is not None:
+            return "none yet, since signal is not shown."
+        return "" if self.feature_report is None else in_words(self.feature_report, len(self._first_runs))
+
+    @property
+    def is_published(self) -> bool:
+        """Whether there is a list of features to publish."""
+        has_signal = self.assessment is None or self.assessment.verdict != "no signal"
+        return has_signal and self.doubt is None and self.published is not None
+
+    @cached_property
+    def published(self) -> SortableTable | None:
+        """The features to publish."""
+        found = self.feature_report
+        return None if found is None else published_table(found, self.assessment, self.direction)
+
+    @property
+    def near(self) -> SortableTable | None:
+        """Features that were left out, the most frequent first."""
+        return None if self.feature_report is None else near_table(self.feature_report)
+
+    @property
+    def substitutes(self) -> SortableTable | None:
+        """Features that can stand for those to publish."""
+        return None if self.feature_report is None else substitute_table(self.feature_report)
+
+    @cached_property
+    def turns(self) -> list[str]:
+        """Pairs of features of which runs select one or the other."""
+        return turns(self._first_runs)
+
+    @property
+    def rivals(self) -> list[str]:
+        """What the other selectors score and share with the first one."""
+        return rivals(self.first_selector, self.frame, self.comparison.shared_features(), self.scoring)
+
+    @property
+    def _first_runs(self) -> Runs:
+        return self.comparison.runs_by_name[self.first_selector]
 
     # -- selectors -----------------------------------------------------------------------------------------------------
 
@@ -272,19 +291,21 @@ class StabilityReport:
     def front(self) -> Picture:
         """Score and stability of all settings."""
         names = {"score": self.scoring, "score_se": f"{self.scoring}_se", "n_features": "n_features"}
-        names |= {f"stability{end}": f"{self.measure}{end}" for end in ("", "_low", "_high")}
+        names |= {f"stability{end}": f"stability{end}" for end in ("", "_low", "_high")}
         table = self.candidates[list(names)].rename(columns=names)
         recommended = np.flatnonzero(self.candidates.index == self.recommendation.selector)
         chosen = int(recommended[0]) if len(recommended) else None
-        display = ParetoFrontDisplay.from_results(table, self.scoring, self.measure, chosen=chosen)
+        display = ParetoFrontDisplay.from_results(table, self.scoring, "stability", chosen=chosen)
         front = self.candidates.index[display.frame()["on_front"].to_numpy()]
         return draw(
             display,
-            f"Scatter plot of {self.scoring} and stability of {len(table)} settings. On the front: {', '.join(front)}.",
-            "Every setting by score (95% interval: other data) and stability (resampling error). No setting is better "
-            "in both than one on the "
-            f"front; {'the star is what this report recommends, ' if chosen is not None else ''}the outlines are what "
-            "other rules would choose.",
+            f"Scatter plot of {self.scoring} and stability of {plural(len(table), 'setting')}. On the front: "
+            f"{', '.join(front)}.",
+            f"Every setting by {self.scoring} (95% interval: other data) and stability (resampling error). No setting "
+            f"is better in both than one on the front; "
+            f"{'the star is what this report recommends; ' if chosen is not None else ''}the outlines "
+            "are what common rules of choice would take: the bend of the front (knee), equal weights for both "
+            "(weighted), and the most stable one within a standard error of the best score (one_se).",
         )
 
     @property
@@ -293,19 +314,21 @@ class StabilityReport:
         like = None
         displays = {}
         for name in self.frame.index[self.frame["n_features"] > 0]:
-            displays[name] = like = FeatureStabilityMapDisplay.from_estimator(self.comparison.runs[name], like=like)
+            displays[name] = like = FeatureStabilityMapDisplay.from_estimator(
+                self.comparison.runs_by_name[name], like=like
+            )
         return [
             draw(
                 displays[name],
                 f"Feature stability map of {name}: stability {row.stability:.2f}, {row.n_features:.1f} features on "
-                f"average. Most frequent: {', '.join(self._top(self.comparison.runs[name]))}.",
+                f"average. Most frequent: {', '.join(self._top(self.comparison.runs_by_name[name]))}.",
                 f"{name}: one row per resample, one colour per feature, as wide as its share of the importances.",
             )
             for name, row in self.frame.loc[list(displays)].iterrows()
         ]
 
-    def _top(self, runs: StabilityCV, n: int = 5) -> list[str]:
-        return list(runs.summary()["frequency"].nlargest(n).index)
+    def _top(self, runs: Runs, n: int = 5) -> list[str]:
+        return [str(name) for name in runs.frequencies().nlargest(n).index]
 
     # -- features ------------------------------------------------------------------------------------------------------
 
@@ -316,34 +339,40 @@ class StabilityReport:
 
         first = self.first_selector
         names = [first, *(name for name in self.frame.index if name != first)]
-        return pd.DataFrame({name: self.comparison.runs[name].summary()["frequency"] for name in names})
+        return pd.DataFrame({name: self.comparison.runs_by_name[name].frequencies() for name in names})
 
     @cached_property
     def features(self) -> SortableTable:
         """Features that some run selected, the most frequent ones of the recommended selector first."""
         frequencies = self._frequencies
-        summary = self.comparison.runs[self.first_selector].summary()
+        summary = self._first_runs.summary()
+        refit = self._first_runs.refit
         order = most_frequent(frequencies.iloc[:, 0], frequencies.mean(axis=1))
-        order = order[frequencies.to_numpy()[order].max(axis=1) > 0]
+        order = order[frequencies.to_numpy()[order].max(axis=1) > 0][:N_MOST]
         columns = [Column("Feature", is_number=False), *map(Column, frequencies.columns)]
         details = [name for name in ("importance_mean", "sign_consistency") if name in summary]
         columns[2:2] = [
             Column("95% interval (resampling error)"),
             *(Column(_DETAILS[name]) for name in details),
-            Column("Selected", False),
+            *([] if refit is None else [Column("Selected on all rows", False)]),
         ]
         rows = []
         for position in order:
             row, shares = summary.iloc[position], [share(value) for value in frequencies.iloc[position]]
             about = [between(row["frequency_low"], row["frequency_high"]), *(number(row[name]) for name in details)]
-            chosen = Cell("yes" if row["selected"] else "no")
-            rows.append([Cell(str(frequencies.index[position])), shares[0], *about, chosen, *shares[1:]])
+            chosen = [] if refit is None else [Cell("yes" if refit[position] else "no")]
+            rows.append([Cell(str(frequencies.index[position])), shares[0], *about, *chosen, *shares[1:]])
         return SortableTable("How often features were selected", columns, rows)
 
     @property
     def n_never_selected(self) -> int:
         """Number of features that no run selected."""
-        return len(self._frequencies) - len(self.features.rows)
+        return int((self._frequencies.max(axis=1) == 0).sum())
+
+    @property
+    def n_not_listed(self) -> int:
+        """Number of rare features that are not listed."""
+        return len(self._frequencies) - self.n_never_selected - len(self.features.rows)
 
     @property
     def first_features(self) -> SortableTable:
@@ -362,7 +391,7 @@ class StabilityReport:
     def _runs_of_variables(self) -> dict[str, Runs]:
         """For each selector, which runs selected any column of each variable."""
         codes, _ = self._variable_codes
-        return {name: runs.runs_.grouped(codes) for name, runs in self.comparison.runs.items()}
+        return {name: runs.grouped(codes) for name, runs in self.comparison.runs_by_name.items()}
 
     @cached_property
     def _variable_codes(self) -> tuple[np.ndarray, Any]:
@@ -391,13 +420,15 @@ class StabilityReport:
         return SortableTable("Categories: share of runs that selected at least one of their columns", columns, rows)
 
 
-_DETAILS = {"importance_mean": "Mean importance", "sign_consistency": "Sign consistency"}
+_DETAILS = {"importance_mean": "Mean importance", "sign_consistency": "Share of the more common sign"}
 
 
 def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> SortableTable:
     """Tabulate selectors, with all columns that are known."""
     columns = [name for name in _SELECTOR_COLUMNS if name in frame]
-    heads = [Column(_SELECTOR_COLUMNS[name].replace("Score", f"Score ({scoring})")) for name in columns]
+    heads = [
+        Column(_SELECTOR_COLUMNS[name].replace("Score", f"Score ({scoring}) ± standard error")) for name in columns
+    ]
     rows = [
         [
             Cell(str(name)),
@@ -413,7 +444,7 @@ _SELECTOR_COLUMNS = {
     "score": "Score",
     "stability": "Stability",
     "stability_low": "95% interval (resampling error)",
-    "n_features": "Features",
+    "n_features": "Features on average",
     "fit_time": "Milliseconds per fit",
     "n_failed": "Failed runs",
 }

@@ -6,8 +6,8 @@ import pytest
 
 from skstab._cli import _alerts
 from skstab._cli._alerts import alerts_of, near_copies, says
+from skstab._cli._comparing import scoring_of, stratifies
 from skstab._cli._reading import read_dataset
-from skstab._cli._report_command import scoring_of, stratifies
 
 N = 80
 

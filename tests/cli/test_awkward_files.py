@@ -487,7 +487,15 @@ def test_what_grows_too_large_is_refused(read, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--time", "t", "--event", "e"], "need a selector for survival"),
+        (["--time", "alpha"], "--time and --event go together"),
+        (["--event", "outcome"], "--time and --event go together"),
+        (["--time", "alpha", "--event", "e", "--target", "outcome"], "can't be combined"),
+        (["--time", "alpha", "--event", "alpha"], "must be two columns"),
+        (["--time", "outcome", "--event", "alpha"], "--time 'outcome' must be numbers"),
+        (
+            ["--target", "outcome", "--checkpoint", "/no/such/folder/c"],
+            "--checkpoint '/no/such/folder/c' can't be used",
+        ),
         (["--target", "outcome", "--sheet", "x"], "--sheet goes with workbooks"),
         (["--target", "outcome", "--encoding", "klingon"], "no encoding 'klingon'"),
         (["--target", "outcome", "--encoding", "ascii"], "not a text in ascii"),
@@ -581,7 +589,8 @@ def test_units_are_no_letters_of_central_europe():
 class Quick:
     """A report that takes no time."""
 
-    assessment, doubt, recommendation = None, None, "None recommended."
+    def answers(self):
+        return ["None recommended."]
 
     def html(self):
         return '<!DOCTYPE html><html><head><meta name="generator" content="skstab 0">new'

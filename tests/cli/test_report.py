@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from skstab.__main__ import main
-from skstab._cli._report_command import choose
+from skstab._cli._comparing import choose
 from tests.cli.conftest import HOSTILE, hostile, patients
 from tests.inspection.page import Page
 
@@ -27,7 +27,7 @@ def written(table, target, folder, *options, name="table.csv"):
 def run_code(page):
     """Run the Python that a report shows, on one core; return what it computed."""
     names = {}
-    exec(compile(Page(page).code.replace("n_jobs=-1", "n_jobs=1"), "report", "exec"), names)  # noqa: S102
+    exec(compile(Page(page).code.replace("'n_jobs': -1", "'n_jobs': 1"), "report", "exec"), names)  # noqa: S102
     return names["comparison"]
 
 
@@ -54,7 +54,7 @@ def test_the_code_gives_the_numbers_of_the_report(made, request):
     page, said = request.getfixturevalue(made)
     with redirect_stdout(io.StringIO()) as printed:
         comparison = run_code(page)
-    verdict = printed.getvalue().splitlines()[-1]
+    verdict = printed.getvalue().splitlines()[-1].replace("(r2 ", "(R² ")
     assert verdict.startswith("Signal")
     assert verdict in said
     assert verdict in Page(page).text
@@ -68,7 +68,7 @@ def test_the_code_gives_the_numbers_of_the_report(made, request):
 
 
 def test_a_measure_of_weights_can_be_asked_for(on_numbers):
-    assert "pearson measure" in on_numbers[0]
+    assert "the measure 'pearson' of skstab" in Page(on_numbers[0]).text
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -91,8 +91,8 @@ def test_one_selector_is_compared_with_itself(table_file, command, tmp_path):
     table = patients()[["age", "dose", "weight", "noise", "outcome"]]
     status, out, err = command("report", table_file(table), "--target", "outcome", "-o", output, *options)
     assert status == 0
-    assert err == "comparing settings of selectors (2) ...\n"
-    assert "Take k-best (k=" in out
+    assert err.startswith("comparing 2 settings of 1 selector (4 resamples) ...\n")
+    assert "Take k-best (" in out
     assert len(shown(output.read_text(encoding="utf-8"), "Selectors, the most stable first")) == 2
 
 
@@ -104,7 +104,8 @@ def test_rows_of_a_patient_stay_together(table_file, command, tmp_path):
     status, out, _ = command("report", table_file(table), "--target", "score", "-o", output, *options)
     assert status == 0
     page = output.read_text(encoding="utf-8")
-    assert "4 bootstrap samples, whole groups of patient, the same for all; R² on the rows" in Page(page).text
+    assert "4 bootstrap samples (rows drawn with replacement, whole groups of patient)" in Page(page).text
+    assert "R² on the rows that each resample left out" in Page(page).text
     comparison = run_code(page)
     assert comparison.recommend().reason in out
     assert len(np.unique(comparison.groups)) == 40

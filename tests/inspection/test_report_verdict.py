@@ -39,8 +39,11 @@ def noise():
 def test_the_verdict_is_the_first_sentence_and_is_explained(signal):
     text = " ".join(Page(signal.html()).text.split())
     assert signal.assessment.reason.startswith("Signal")
-    assert text.index(signal.assessment.reason) < text.index(signal.recommendation.reason) < text.rindex("What was run")
-    assert f"The verdict is about {signal.first_selector}." in text
+    assert (
+        text.index(signal.assessment.reason) < text.index(signal.recommendation.reason) < text.rindex("How it was done")
+    )
+    assert text.index(signal.verdict) < text.index(signal.assessment.reason)
+    assert f"The verdict is about the selector {signal.first_selector};" in text
     assert "Permuted targets are the same values in random order" in text
     assert "Alerts" not in text
 
@@ -48,12 +51,12 @@ def test_the_verdict_is_the_first_sentence_and_is_explained(signal):
 def test_without_an_assessment_there_is_no_verdict(signal):
     page = Page(replace(signal, assessment=None).html())
     assert "verdict" not in page.ids
-    assert page.ids[0] == "recommendation"
+    assert page.ids[0] == "else"
 
 
 def test_alerts_are_shown_before_the_recommendation_and_are_not_trusted(signal):
     page = Page(replace(signal, alerts=["column <b>x</b> leaks", "other"]).html())
-    assert page.ids[:3] == ["verdict", "alerts", "recommendation"]
+    assert page.ids == ["verdict", "alerts", "else", "comparison", "pictures", "how", "python"]
     text = " ".join(page.text.split())
     assert "column <b>x</b> leaks" in text
     assert "2 alerts below may make this misleading." in text
@@ -67,7 +70,7 @@ def test_without_signal_nothing_is_recommended(noise):
     assert noise.assessment.verdict == "no signal"
     assert noise.recommendation.selector is None
     page = Page(noise.html())
-    assert "None recommended" in page.text
+    assert "Comparison of selectors: none recommended" in page.text
     assert "the recommended selector" not in page.text
     assert "the star is" not in page.text
     assert 'class="chosen"' not in noise.html()

@@ -1,0 +1,96 @@
+"""What a report says about how it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skstab._cli._columns import MISSING
+from skstab._cli._comparing import Plan, kind_of_target, stratifies
+from skstab._cli._selectors import ABOUT
+from skstab._cli._terminal import plural
+from skstab.metrics import get_measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OPTIMISM = (
+    "Settings were chosen on the same resamples as the scores come from: like the best of any search, these scores are "
+    "slightly optimistic. Evaluate the choice on new rows."
+)
+_SCORE_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "r2": "R²",
+    "roc_auc": "AUC",
+    "roc_auc_ovr": "AUC (one class against the rest)",
+    "concordance": "concordance",
+}
+_SCORE_MEANINGS = {
+    "accuracy": "the share of rows whose class is predicted correctly",
+    "balanced_accuracy": "the share of rows predicted correctly, averaged over the classes: 1 divided by the number of "
+    "classes for a guess, 1 for perfect predictions",
+    "r2": "the share of the variance of the target that is predicted: 0 for a guess, 1 for perfect predictions",
+    "roc_auc": "how often a row of one class is ranked above one of the other: 0.5 for a guess, 1 if perfect",
+    "concordance": "the share of pairs of rows of which the one with the earlier event has the higher risk: 0.5 for a "
+    "guess, 1 for perfect predictions",
+}
+_ONE_SE = (
+    "; of each selector, the most stable one whose score is within one standard error of its best is compared (a "
+    "standard error is the uncertainty of the score)"
+)
+
+
+def score_name(scoring: str) -> str:
+    """The score in words."""
+    return _SCORE_NAMES.get(scoring, scoring.removeprefix("neg_").replace("_", " "))
+
+
+def score_meaning(scoring: str) -> str:
+    """What the score is, in a sentence."""
+    return _SCORE_MEANINGS.get(scoring, "more is better" if not scoring.startswith("neg_") else "less is better")
+
+
+def about_selectors(plan: Plan) -> dict[str, str]:
+    """What each selector does."""
+    return {name: ABOUT[name] for name in dict.fromkeys(candidate.family for candidate in plan.tried)}
+
+
+def facts(plan: Plan, target: str, n_candidates: int, n_chosen: int) -> dict[str, str]:
+    """What was run, by heading."""
+    data, options = plan.data, plan.options
+    choice = _ONE_SE if n_chosen < n_candidates else ", all compared"
+    groups = f", whole groups of {data.groups.name}" if data.groups is not None else ""
+    within = " within each class" if data.is_classification else " with events and without"
+    strata = f", drawn{within}" if stratifies(data) else ""
+    measure = get_measure(options.measure)
+    stability = "agreement of the selected sets, corrected for chance (Nogueira, Sechidis and Brown 2018)"
+    return {
+        "Data": f"{options.file}: {plural(len(data.X), 'row')}, {plural(data.X.shape[1], 'feature')}",
+        "Target": f"{target}, {kind_of_target(data)}",
+        "Resamples": f"{options.resamples} bootstrap samples (rows drawn with replacement{strata}{groups}), the same "
+        "for all",
+        "Score": f"{score_name(plan.scoring)} on the rows that each resample left out: {score_meaning(plan.scoring)}",
+        "Settings": f"{n_candidates} in all{choice}",
+        "Stability": f"{stability if measure.name == 'nogueira' else f'the measure {measure.name!r} of skstab'}; 95% "
+        "intervals (jackknife) are about the finite number of resamples",
+        "Seed": f"{options.seed} (of all that is random; the same seed gives the same numbers)",
+    }
+
+
+def notes(plan: Plan, table: pd.DataFrame) -> list[str]:
+    """Sentences about missing values, settings without a choice, and failed runs."""
+    data, said = plan.data, []
+    if data.has_missing:
+        share = float(data.X.isna().to_numpy().mean())
+        said.append(
+            f"Missing numbers ({share:.1%} of all) were replaced by the median of their column, inside each resample, "
+            "so that rows left out do not influence it."
+        )
+    if any(name.endswith(f"={MISSING}") for name in data.X.columns):
+        said.append("A missing category is a separate level.")
+    for number, what in ((0, "nothing"), (data.X.shape[1], "every feature")):
+        said += [
+            f"{name} selected {what}, which is not a choice." for name in table.index[table["n_features"] == number]
+        ]
+    failed = table["n_failed"][table["n_failed"] > 0]
+    return [*said, *(f"{plural(int(number), 'run')} of {name} failed." for name, number in failed.items())]

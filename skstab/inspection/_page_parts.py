@@ -1,0 +1,99 @@
+"""The parts of a page: pictures as data, and tables that can be sorted."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_PATH = re.compile(r'<path (?:id="\w+" )?d="[^"]*"')
+_DECIMALS = re.compile(r"(?<=\.\d)\d+")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_SVG_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # the browser has fonts for all scripts
+    "svg.hashsalt": "skstab",
+    "font.family": "sans-serif",
+    "savefig.facecolor": "white",
+}
+
+
+class Picture(NamedTuple):
+    """A picture: its data URI, its alternative text, and its caption."""
+
+    source: str
+    alt: str
+    caption: str
+
+
+class Cell(NamedTuple):
+    """A cell: its text, the number to sort by, and the share of a bar behind it."""
+
+    text: str
+    value: float | None = None
+    share: float | None = None
+
+
+class Column(NamedTuple):
+    """The head of a column."""
+
+    name: str
+    is_number: bool = True
+
+
+class SortableTable(NamedTuple):
+    """A table that can be sorted; the first cell of each row names it."""
+
+    caption: str
+    columns: list[Column]
+    rows: list[list[Cell]]
+
+
+def number(value: Any, digits: int = 2) -> Cell:
+    """Cell of a number; empty where it is missing."""
+    return Cell(f"{value:.{digits}f}", float(value)) if np.isfinite(value) else Cell("–")
+
+
+def share(value: float) -> Cell:
+    """Cell of a share with a bar."""
+    return Cell(f"{value:.2f}", float(value), float(value))
+
+
+def between(low: Any, high: Any, digits: int = 2) -> Cell:
+    """Cell of an interval, sorted by its lower end."""
+    return Cell(f"{low:.{digits}f} to {high:.{digits}f}", float(low)) if np.isfinite(low) else Cell("–")
+
+
+def draw(display: Any, alt: str, caption: str, **options: Any) -> Picture:
+    """Draw a display into a data URI: inside an image its content cannot interfere with the page."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    stream = io.StringIO()
+    with mpl.rc_context(_SVG_STYLE), warnings.catch_warnings():
+        # About glyphs that matplotlib's own fonts lack, which affects only the estimated width of a letter.
+        warnings.simplefilter("ignore")
+        figure = display.plot(**options).figure_
+        figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    return Picture(f"data:image/svg+xml;base64,{base64.b64encode(_compact(stream.getvalue())).decode()}", alt, caption)
+
+
+def _compact(svg: str) -> bytes:
+    """Encode a drawing with one decimal per coordinate, and without characters that XML does not allow in a name."""
+    svg = _PATH.sub(lambda path: " ".join(_DECIMALS.sub("", path[0]).split()), _NOT_XML.sub("\ufffd", svg))
+    return svg.encode("utf-8", errors="replace")
+
+
+def plural(number: Any, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Any, most: int = 5) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,44 @@
+"""The verdict of a page in one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from skstab.metrics import stability_in_words
+
+if TYPE_CHECKING:
+    from skstab.model_selection import SelectorAssessment
+
+__all__ = ["headline", "with_score"]
+
+_POOR, _EXCELLENT = 0.4, 0.75
+
+
+def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
+    """Whether there is signal, how stable on other data in words and numbers, and against chance.
+
+    `is_shown` is whether predictions were shown to be better than a guess that ignores the features.
+    """
+    if found.verdict == "no signal":
+        return "No signal: nothing in these data was found that chance does not find as well."
+    stability, chance = found.replication.estimate, float(found.chance.stabilities.mean())
+    alike = "largely other" if stability < _POOR else "partly the same" if stability <= _EXCELLENT else "much the same"
+    numbers = f"stability {stability:.2f}{_in_words(found)}, where chance gives {chance:.2f}"
+    if not is_shown:
+        return f"Signal is not shown, and other data would give {alike} features ({numbers})."
+    joint = "but" if stability < _POOR else "and"
+    return f"There is signal, {joint} other data would give {alike} features ({numbers})."
+
+
+def _in_words(found: SelectorAssessment) -> str:
+    properties = found.measure.properties
+    corrected = properties is not None and properties.chance_corrected
+    return f", called {stability_in_words(found.replication.estimate)}" if corrected else ""
+
+
+def with_score(found: SelectorAssessment, scoring: str) -> str:
+    """The reason of the verdict with the score by its name for readers."""
+    if found.score is None:
+        return found.reason
+    own = f"{found.score.name} {found.score.mean:.3f}"
+    return found.reason.replace(own, f"{scoring} {found.score.mean:.3f}", 1)
