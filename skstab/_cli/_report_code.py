@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+from sklearn.pipeline import Pipeline
+
 from skstab._cli import _survival
 from skstab._cli._code import imports_of, source_of
 from skstab._cli._comparing import Plan, first_steps, measure_of_pairs, stratifies
@@ -39,28 +41,28 @@ def script(plan: Plan, *, several: bool) -> str:
 
 def _imports(plan: Plan) -> list[str]:
     steps = [step for _, step in first_steps(plan.data)]
-    needed = imports_of([*(candidate.base for candidate in plan.tried), *steps])
-    own = [line for line in needed if not line.startswith(f"from {_survival.__name__} ")]
-    pandas = ["import numpy as np", "import pandas as pd"]
-    lines = ["from copy import deepcopy", "from dataclasses import replace", "", *pandas]
-    lines += ["from sklearn.base import clone", *own]
-    if not any("sklearn.pipeline" in line for line in own):
-        lines.append("from sklearn.pipeline import Pipeline")
-    else:
-        lines = [line.replace("import make_pipeline", "import Pipeline, make_pipeline") for line in lines]
-    lines += [f"from skstab.model_selection import {_NAMES}", "from skstab.inspection import feature_report"]
+    needed = imports_of([*(candidate.base for candidate in plan.tried), *steps, Pipeline([])])
+    own = [line.replace("import make_pipeline", "import Pipeline, make_pipeline") for line in needed]
+    lines = [
+        *(["from __future__ import annotations", ""] if plan.data.is_survival else []),
+        "from copy import deepcopy",
+        "from dataclasses import replace",
+        "",
+        "import numpy as np",
+        "import pandas as pd",
+        "from sklearn.base import clone",
+        *(line for line in own if not line.startswith("from skstab import ")),  # models of survival, which follow
+        "from skstab.inspection import feature_report",
+        f"from skstab.model_selection import {_NAMES}",
+    ]
     return [*lines, *(["", *_survival_source()] if plan.data.is_survival else [])]
 
 
 def _survival_source() -> list[str]:
     """The models of survival, which are part of the command and not of the package."""
     lines = inspect.getsource(_survival).splitlines()
-    return [
-        "# -- models of survival: a file that skstab report uses",
-        "",
-        *lines[lines.index("from typing import Any, NamedTuple") :],
-        "",
-    ]
+    first = lines.index("from typing import Any, NamedTuple")
+    return ["# -- models of survival, as skstab report has them", "", *lines[first:], ""]
 
 
 def _settings(plan: Plan) -> list[str]:
