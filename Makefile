@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint docs bench fuzz test-oldest test-thirdparty release-check clean
 
 demo: $(VENV)/.installed-report
-	$(BIN)/python -m skstab demo
+	@echo "Answering four questions about bundled data: in under a minute ..."
+	@$(BIN)/python -m skstab demo
 
 test: $(VENV)/.group-test
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -55,23 +56,27 @@ release-check: $(VENV)/.group-release
 	$(BIN)/python .ci/release_check.py dist
 
 $(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "skstab needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "skstab needs Python 3.11 or newer")'
+	@echo "Making a virtual environment in $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . $(PIN)
-	touch $@
+	@echo "Installing skstab (scikit-learn, pandas, ...) into $(VENV): a minute or two, once ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . $(PIN)
+	@touch $@
 
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(PIN)
-	touch $@
+	@echo "Installing skstab with the extra '$*' (scikit-learn, pandas, ...) into $(VENV): a minute or two, once ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(PIN)
+	@touch $@
 
 # The pip that comes with Python 3.11 does not know dependency groups, so the group is read here.
 $(VENV)/.group-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["$*"], sep="\n")' \
 		> $(VENV)/group-$*.txt
+	@echo "Installing skstab and what 'make $*' needs into $(VENV): a few minutes, once ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --requirement $(VENV)/group-$*.txt $(PIN)
-	touch $@
+	@touch $@
 
 clean:
 	rm -rf .venv .venv-oldest .venv-thirdparty dist docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -80,7 +80,7 @@ def draw_other_data(ax):
 
 
 def draw_example(axes):
-    """One panel per question: would other data agree, which features, at what cost?"""
+    """One panel per question: whether other data would agree, which features, at what cost."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     lasso = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1))
     assessment = assess_selector(lasso, X, y, random_state=0)

@@ -1,4 +1,4 @@
-"""`skstab demo`: accuracy and stability in one search, on data that come with scikit-learn."""
+"""`skstab demo`: the four questions, answered for data that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skstab._cli._terminal import Progress, UserError, require_extras, say
 from skstab._cli._writing import check_output, write
 from skstab._typing import Display
 from skstab.feature_selection import HybridRFE
-from skstab.inspection import FeatureStabilityMapDisplay, ParetoFrontDisplay, StabilityReport
+from skstab.inspection import FeatureStabilityMapDisplay, ParetoFrontDisplay, StabilityReport, feature_report
 from skstab.model_selection import (
     BootstrapSplit,
     ParetoRefit,
@@ -41,28 +41,41 @@ if TYPE_CHECKING:
     from skstab.runs import Runs
 
 SCORE, MEASURE, TOLERANCE, SEED = "accuracy", "nogueira", 0.01, 0
-_NO_BREAK = "\N{NO-BREAK SPACE}"
 _NAMES = {"C": "C", "n_features_to_select": "k", "n_stable_features": "N"}
 
 _INTRODUCTION = """\
 Breast cancer data: {rows} patients, {features} features. Which features distinguish malignant from benign
 tumours, and would other patients like these have given the same features?
 
-Searched: an L1 logistic regression (penalty C), and hybrid-RFE, which keeps k features, N of them chosen by a
-filter and never dropped. Each of {candidates} candidates is fitted on {resamples} bootstrap samples. Accuracy is that
-on the patients a sample left out; stability is the agreement of the features that the samples select.
+Tried are {candidates} candidates, on {resamples} bootstrap samples each: an L1 logistic regression (penalty C), and
+hybrid-RFE, which keeps k features, N of them chosen by a filter and never dropped.
+"""
+_FEATURES = """\
+3. Which features can be reported?
+{sentence}
+
+{table}
+
+frequency: share of the samples that selected it; cluster: selected it or one of its substitutes;
+chance: selected it with permuted targets; direction: "-" means that large values point to a malignant tumour
 """
 _OUTCOME = """\
+4. What does it cost in accuracy to choose more stably? The candidates of which no other is better in both:
+
+{front}
+
+low and high are the ends of 95% intervals (resampling error); all {candidates} candidates are in the report
+
 Accuracy alone would choose {greedy}:
   {greedy_facts}
 With stability, losing at most {tolerance:.0%} accuracy, the choice is {chosen}:
   {chosen_facts}
-That is {gain:.2f} more stability for {cost:.3f} less accuracy.
+That is {gain:.2f} more stability for {cost:.3f} less accuracy, on the patients that were searched.
 """
 
 
 def run(options: argparse.Namespace) -> None:
-    """Search, print the results, and write pictures and a report."""
+    """Search, answer the questions, and write pictures and a report."""
     require_extras()
     folder = _make_folder(Path(options.output))
     check_output(folder / "report.html")
@@ -74,9 +87,9 @@ def run(options: argparse.Namespace) -> None:
         table = candidate_table(search.cv_results_)
         report = make_report(search, table, X, y, options)
         written = _write(folder, search, report)
-    say(_shown(table))
-    say(_outcome(table, search.best_index_, report.comparison.runs_by_name))
     say(_verdict(report))
+    say(_features(report.assessment, X))
+    say(_outcome(table, search.best_index_, report.comparison.runs_by_name))
     say("\n".join(["Written:", *(f"  {path}" for path in written)]))
 
 
@@ -151,18 +164,38 @@ def name_of(params: dict[str, Any]) -> str:
     return f"{selector} ({', '.join(f'{_NAMES[name]}={value:g}' for name, value in short.items())})"
 
 
-def _shown(table: pd.DataFrame) -> str:
+def _verdict(report: StabilityReport) -> str:
+    """Answer the first two questions."""
+    reason = "" if report.assessment is None else report.assessment.reason
+    question = "1. Is there anything in the data?  2. Would other data give the same features?"
+    about = f"(About {report.first_selector}, chosen on the same patients, which is optimistic.)"
+    return "\n".join([question, *_indented(reason), *_indented(about), ""])
+
+
+def _features(assessment: Any, X: pd.DataFrame) -> str:
+    """Answer the third question."""
+    report = feature_report(assessment.runs, X, assessment=assessment)
+    columns = {"frequency": "frequency", "cluster_frequency": "cluster", "chance": "chance", "direction": "direction"}
+    table = report.core[list(columns)].rename(columns=columns).round(2)
+    return _FEATURES.format(sentence="\n".join(_indented(report.sentence)), table=table.to_string(index_names=False))
+
+
+def _indented(text: str) -> list[str]:
+    return wrap(text, 108, initial_indent="  ", subsequent_indent="  ")
+
+
+def _front(table: pd.DataFrame) -> str:
     columns = {"score": SCORE, "stability": "stability", "stability_low": "low", "stability_high": "high"}
-    shown = table[list(columns)].rename(columns=columns).round(3)
-    shown["features"] = table["n_features"].round(1)
-    shown["front"] = np.where(table["on_front"], "*", "")
-    legend = "* no other candidate is better in both; low and high are the ends of 95% intervals (resampling error)"
-    return f"{shown.to_string(index_names=False)}\n\n{legend}\n"
+    columns["n_features"] = "features"
+    shown = table.loc[table["on_front"], list(columns)].rename(columns=columns).sort_values(SCORE, ascending=False)
+    return str(shown.round(3).to_string(index_names=False))
 
 
 def _outcome(table: pd.DataFrame, chosen: int, runs: dict[str, Runs]) -> str:
     greedy, stable = table.iloc[int(np.argmax(table["score"]))], table.iloc[chosen]
     return _OUTCOME.format(
+        front=_front(table),
+        candidates=len(table),
         greedy=greedy.name,
         greedy_facts=_facts_of(greedy, runs),
         chosen=stable.name,
@@ -174,16 +207,12 @@ def _outcome(table: pd.DataFrame, chosen: int, runs: dict[str, Runs]) -> str:
 
 
 def _facts_of(row: pd.Series, runs: dict[str, Runs]) -> str:
-    interval = f"{row['stability_low']:.2f} to {row['stability_high']:.2f}"
     frequency = runs[row.name].summary()["frequency"]
-    always = ", ".join(name.replace(" ", _NO_BREAK) for name in frequency.index[frequency == 1])
-    features = f"features in every sample ({(frequency == 1).sum()} of {(frequency > 0).sum()} ever selected): {always}"
-    lines = [
-        f"accuracy {row['score']:.3f}, stability {row['stability']:.2f} ({interval}, resampling error), "
-        f"{row['n_features']:.1f} features",
-        *wrap(features, 106),
-    ]
-    return "\n  ".join(lines).replace(_NO_BREAK, " ")
+    n_always, n_ever = (frequency == 1).sum(), (frequency > 0).sum()
+    return (
+        f"accuracy {row['score']:.3f}, stability {row['stability']:.2f}, {row['n_features']:.1f} features; "
+        f"{n_always} of {n_ever} features that occur are in every sample"
+    )
 
 
 # -- pictures and report -----------------------------------------------------------------------------------------------
@@ -241,13 +270,6 @@ _DATA = [
 ]
 
 
-def _verdict(report: StabilityReport) -> str:
-    reason = "" if report.assessment is None else report.assessment.reason
-    lines = wrap(reason, 108, initial_indent="  ", subsequent_indent="  ")
-    question = f"Is there anything to find, and would other data agree? About {report.first_selector}:"
-    return "\n".join([question, *lines, ""])
-
-
 def _set_up(params: dict[str, Any]) -> Any:
     settings = {name.removeprefix("estimator__"): value for name, value in params.items() if name != "estimator"}
     return clone(params["estimator"]).set_params(**settings)
@@ -257,10 +279,11 @@ def _write(folder: Path, search: GridSearchCV, report: StabilityReport) -> list[
     from matplotlib import pyplot as plt
 
     greedy, stable = report.comparison.runs.values()
+    first = FeatureStabilityMapDisplay.from_estimator(greedy)
     displays: dict[str, Display] = {
         "pareto.png": ParetoFrontDisplay.from_search(search, SCORE, MEASURE),
-        "map-accuracy-alone.png": FeatureStabilityMapDisplay.from_estimator(greedy),
-        "map-with-stability.png": FeatureStabilityMapDisplay.from_estimator(stable),
+        "map-accuracy-alone.png": first,
+        "map-with-stability.png": FeatureStabilityMapDisplay.from_estimator(stable, like=first),
     }
     for name, display in displays.items():
         figure = display.plot().figure_

@@ -20,12 +20,17 @@ def toured(monkeypatch, command, tmp_path):
     return out, err, tmp_path / "tour"
 
 
-def test_the_tour_tells_its_story_and_writes_its_files(toured):
+def test_the_tour_answers_the_questions_in_their_order_and_writes_its_files(toured):
     out, err, folder = toured
+    answers = ("1. Is there", "2. Would other data", "ignal", "3. Which features", "direction", "4. What does it cost")
+    places = [out.index(answer) for answer in answers]
+    assert places == sorted(places)
     assert "Accuracy alone would choose" in out
     assert "With stability, losing at most 1% accuracy" in out
     rows = [line for line in out.splitlines() if re.match(r"(L1 logistic|hybrid-RFE) \(.*\) +0\.", line)]
-    assert len(rows) == 10
+    scores = [float(row.split(")")[1].split()[0]) for row in rows]
+    assert 1 <= len(rows) <= 10
+    assert scores == sorted(scores, reverse=True)
     assert err == "fitting candidates (10) ...\n"
     files = {"pareto.png", "map-accuracy-alone.png", "map-with-stability.png", "report.html"}
     assert {path.name for path in folder.iterdir()} == files
@@ -60,7 +65,7 @@ def test_rivals_are_two_even_where_accuracy_and_stability_agree():
     assert _demo.rivals(table, 1) == [0, 1]
 
 
-def test_a_folder_that_can_not_be_made_is_told_in_a_line(tmp_path, complaint):
+def test_a_folder_that_can_not_be_made_is_reported_in_a_line(tmp_path, complaint):
     (tmp_path / "file").write_text("")
     assert "can't be made" in complaint("demo", "--output", tmp_path / "file" / "tour")
 
