@@ -74,5 +74,5 @@ def check_same_digests(seen: dict[str, str | None], now: dict[str, str | None]) 
     if other:
         raise ValueError(
             "warm_start=True adds runs to those of the first fit, but these are not the same as then: "
-            f"{', '.join(other)}; set warm_start=False to start anew"
+            f"{', '.join(other)}; set warm_start=False to start again"
         )
