@@ -38,7 +38,7 @@ found = {correlation: runs_at(correlation) for correlation in (0.0, 0.2, 0.4, 0.
 # The 30 features of the groups are on the left, group after group. When they are independent, the runs agree on most of
 # them; when they are near-copies, each run selects a few of each group, and other ones than the next run.
 
-_ = SupportRasterDisplay.from_estimator({f"correlation {c}": found[c][0] for c in (0.2, 0.99)}).plot()
+_ = SupportRasterDisplay.from_estimator({f"correlation {c}": found[c][0] for c in (0.2, 0.99)}).plot(top_k=None)
 
 # %%
 # What the measures say

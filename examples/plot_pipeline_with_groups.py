@@ -63,7 +63,7 @@ for unit, runs in found.items():
 # %%
 # The ten informative features are on the left.
 
-_ = SupportRasterDisplay.from_estimator(found).plot()
+_ = SupportRasterDisplay.from_estimator(found).plot(top_k=None)
 
 # %%
 # Which of the two is right?

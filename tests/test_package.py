@@ -302,3 +302,8 @@ def test_how_many_there_are_is_never_typed():
 def test_the_table_of_measures_is_made_of_the_registry():
     assert "{{ measure_table }}" in page("docs/measures.md")
     assert "skstab.measure_table().iterrows()" in page("docs/conf.py")
+
+
+def test_no_page_has_a_name_that_sphinx_uses_itself():
+    own = {"genindex", "modindex", "py-modindex", "search"}
+    assert not own & {path.stem for path in TOP.glob("docs/*.md")}
