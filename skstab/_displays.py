@@ -22,7 +22,7 @@ def draw(kind: str, source: Any, *, ax: Any = None, **options: Any) -> Display:
     if not DISPLAYS:
         import_module("skstab.inspection")
     if kind not in DISPLAYS:
-        prefix, _, wrong = kind.rpartition(": ")
+        prefix, _, wrong = kind.partition(": ")
         known = [name.removeprefix(f"{prefix}: ") for name in DISPLAYS if name.startswith(f"{prefix}: ")]
         raise ValueError(f"kind must be one of {', '.join(map(repr, known))}; got {wrong!r}")
     return DISPLAYS[kind](source, **options).plot(ax=ax)

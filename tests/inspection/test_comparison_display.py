@@ -1,5 +1,6 @@
 """The forest plot: stabilities and paired differences against the comparison itself."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -64,6 +65,14 @@ def test_more_than_ten_selectors_are_compared_with_the_most_stable_one():
     assert set(table["reference"].dropna()) == {table["selector"][0]}
     assert len(display.ax_.get_yticklabels()) == 22
     assert len(display.ax_.texts) == 10
+
+
+def test_a_comparison_draws_itself_also_in_given_axes(comparison, table):
+    _, ax = plt.subplots()
+    display = comparison.plot(ax=ax, reference="best 5")
+    assert display.ax_ is ax
+    assert set(display.frame()["reference"].dropna()) == {"best 5"}
+    pd.testing.assert_frame_equal(comparison.plot().frame(), table)
 
 
 def test_an_unknown_reference_is_named(comparison):

@@ -642,8 +642,9 @@ def test_plot(kind):
     assert display.figure_ is not None
 
 
-def test_an_unknown_picture_names_those_there_are():
+@pytest.mark.parametrize("kind", ["pie", "map: pie"])
+def test_an_unknown_picture_names_those_there_are(kind):
     X, y = make_data()
     fitted = StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y)
-    with pytest.raises(ValueError, match="kind must be one of 'frequencies', 'map', 'raster'; got 'pie'"):
-        fitted.plot("pie")
+    with pytest.raises(ValueError, match=f"kind must be one of 'frequencies', 'map', 'raster'; got '{kind}'"):
+        fitted.plot(kind)
