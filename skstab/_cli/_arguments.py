@@ -26,9 +26,9 @@ examples:
 `skstab COMMAND --help` shows the options of a command.
 """
 _DEMO = """\
-Search settings of an L1 logistic regression and of hybrid-RFE for accuracy and stability at once,
-on the breast cancer data that come with scikit-learn. Prints the candidates, what accuracy alone
-would choose and what is chosen with stability; writes pictures and a report into a folder.
+Answer four questions about the breast cancer data that come with scikit-learn: is there anything in
+them, would other data give the same features, which features can be reported, and what does it cost
+in accuracy to choose more stably? Writes pictures and a report into a folder.
 """
 _DEMO_EXAMPLES = """\
 examples:
