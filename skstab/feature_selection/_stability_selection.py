@@ -95,7 +95,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     selected features is then bounded, whatever the sample size. Beside such bounds there are other rules that read the
     same paths: expected false positives (`efp`), false discovery rates (`fdr`), calibration (:meth:`calibrate`).
 
-    If you do not want to choose, set `efp=1`, and `groups` where features come in clusters of similar ones: of the rules
+    If you do not want to choose, set `efp=1`, and `groups` where features come in clusters of near copies. Of the rules
     with a target it found the most true features in simulations, with about one wrong one or fewer unless features
     correlate strongly. The user guide on stability selection has the figures.
 
