@@ -87,7 +87,7 @@ def table_3(opts: Namespace) -> None:
 
 
 def _row_of_filter(opts: Namespace, name: str, X: Any, y: Any) -> Row:
-    n_runs, wanted = (5, [100, 1250]) if opts.quick else (30, [500, 1000, 1250, 2500, 5000, X.shape[1]])
+    n_runs, wanted = (5, [100, 1250]) if opts.quick else (20, sorted({500, N_FEATURES[name], 2500, 5000, X.shape[1]}))
     order = np.argsort(-X.var(axis=0), kind="stable")
     runs = {
         size: run(rfe(), X[:, order[:size]], y, n_runs, checkpoint=kept(opts, f"filter_{name}")).runs_
