@@ -149,8 +149,8 @@ class CoSelectionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw in; None makes a figure.
         top_k : int, default=50
-            Draw only this number of the tested features: those that have substitutes or companions, then the most
-            frequent others; None draws all.
+            Draw only this number of the tested features: those that have substitutes or companions, the clearest pairs
+            first, then the most frequent others; None draws all.
         legend : bool, default=True
             Whether to name the colours and the frames.
 
@@ -175,10 +175,15 @@ class CoSelectionDisplay:
     # -- what is drawn -------------------------------------------------------------------------------------------------
 
     def _order(self, top_k: int | None) -> IndexArray:
-        """Features that are in a pair, then the most frequent others; those of one cluster beside each other."""
+        """Features that are in a pair, the clearest pairs first, then the most frequent others.
+
+        Features of one pair, and all those of one cluster, are beside each other.
+        """
         pairs = self.found.pairs[self.found.pairs["kind"] != "neither"]
-        paired = np.isin(self.found.columns, pairs[["column", "other_column"]])
-        chosen = most_frequent(paired.astype(int), self.found.frequencies)[:top_k]
+        rank = np.full(len(self.found.columns), len(pairs))
+        for name in ("column", "other_column"):
+            np.minimum.at(rank, np.searchsorted(self.found.columns, pairs[name]), np.arange(len(pairs)))
+        chosen = most_frequent(-rank, self.found.frequencies)[:top_k]
         if self.groups is None:
             return chosen
         _, first, codes = np.unique(self.groups[chosen], return_index=True, return_inverse=True)

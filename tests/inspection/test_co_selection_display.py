@@ -68,6 +68,26 @@ def test_features_in_pairs_come_first():
     assert display.ax_.get_ylabel() == "5 of 35 features"
 
 
+@pytest.mark.parametrize("clusters", [False, True])
+def test_of_many_pairs_the_clearest_are_drawn_whole_and_side_by_side(clusters):
+    rng = np.random.default_rng(0)
+    often = rng.random((200, 10)) < 0.6
+    flipped = rng.random((200, 10)) < 0.1  # companions that are selected more often, but do not always go together
+    first = rng.random((200, 4)) < 0.3
+    other = ~first & (rng.random((200, 4)) < 0.6)
+    runs = Runs(np.column_stack([often, often ^ flipped, first, other, ~first[:, :1]]))
+    groups = np.r_[np.tile(np.arange(10), 2), 10 + np.tile(np.arange(4), 2), 10] if clusters else None
+    display = CoSelectionDisplay.from_runs(runs, groups=groups)
+    clearest = display.frame()[["column", "other_column"]].to_numpy()
+    assert clearest[0].tolist() == [20, 28]
+    names = [label.get_text() for label in display.plot(top_k=6).ax_.get_xticklabels()]
+    assert len(names) == 6
+    assert "x20" in names[:2]
+    assert "x28" in names[:2]
+    for a, b in zip(names[2::2], names[3::2], strict=True):
+        assert abs(int(a[1:]) - int(b[1:])) in (4, 10)
+
+
 @pytest.mark.parametrize(("n_pairs", "named"), [(4, True), (95, False)])
 def test_ten_features_are_named_and_two_hundred_are_numbered(n_pairs, named):
     runs, groups = example(n_pairs, n_others=5, n_runs=60)
