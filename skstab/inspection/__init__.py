@@ -16,6 +16,7 @@ from skstab.inspection._oob import oob_permutation_importance
 from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
+from skstab.inspection._reference import unpenalised_reference
 from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
@@ -48,6 +49,7 @@ __all__ = [
     "margin_importance",
     "model_frequencies",
     "oob_permutation_importance",
+    "unpenalised_reference",
 ]
 
 # What objects of lower rooms are drawn by.

@@ -121,8 +121,9 @@ def feature_report(
         each feature stands for itself.
     reference : tuple of (coef, se), default=None
         Coefficients and standard errors of the unpenalised model with all features, on the scale of the coefficients
-        of the runs (of standardised features where the runs standardise), for runs of linear models. There is none
-        where there are as many features as rows.
+        of the runs (of standardised features where the runs standardise), for runs of linear models;
+        :func:`unpenalised_reference` fits it for numbers and two classes. There is none where there are as many
+        features as rows.
     assessment : SelectorAssessment, default=None
         What :func:`~skstab.model_selection.assess_selector` returned for the same selector and data: a feature is
         then reported only if halves of the data select it more often than with permuted targets, and none if
