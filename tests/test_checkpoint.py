@@ -146,7 +146,7 @@ def test_several_processes_make_and_fill_one_file(tmp_path):
         writer.stdin.write("now\n")
         writer.stdin.flush()
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=300)
         assert writer.returncode == 0
     with open_checkpoint(path) as file:
         keys = [f"{name} {number}".encode() for name in ("0", "1", "2", "all") for number in range(40)]

@@ -27,7 +27,7 @@ from skstab.feature_selection import StabilitySelection
 from skstab.feature_selection._halves import Half
 from skstab.feature_selection._stored import _fields_of, _outcome_of
 from skstab.feature_selection._walk import Walk
-from tests.model_selection.slow import Disturbed, pids_of
+from tests.model_selection.slow import Disturbed, pids_of, wait_until
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the expected number of wrong features is not controlled", "ignore:features correlate with others"
@@ -322,9 +322,7 @@ def slow(marks, path):
 def test_a_killed_process_loses_at_most_the_half_under_way(tmp_path, marks):
     X, y = class_data()
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(marks), str(tmp_path / "file")], cwd=ROOT)
-    deadline = time.monotonic() + 60
-    while len(pids_of(marks)) < 7 and time.monotonic() < deadline:
-        time.sleep(0.005)
+    wait_until(lambda: len(pids_of(marks)) >= 7)
     process.send_signal(signal.SIGKILL)
     process.wait()
     selection = slow(marks, tmp_path / "file").fit(X, y)

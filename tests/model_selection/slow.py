@@ -23,6 +23,15 @@ def leave_mark(marks):
             return number
 
 
+def wait_until(condition, seconds=300):
+    """Wait for something that happens soon, unless the machine has much else to do."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds} s in vain")
+        time.sleep(0.01)
+
+
 def pids_of(marks):
     """The processes that left marks, the latest mark last."""
     return [int(os.readlink(mark)) for mark in sorted(marks.iterdir(), key=lambda mark: int(mark.name))]
@@ -45,18 +54,20 @@ class SlowLogisticRegression(LogisticRegression):
 class Disturbed(SelectKBest):
     """Leaves a mark, then does something bad: at the fit of a number, or always without a row of a number.
 
-    Rows have their number in the first column.
+    Rows have their number in the first column. What happens `after` there is a file waits for it.
     """
 
-    def __init__(self, *, marks=None, deed="die", at=None, row=None, k=3):
+    def __init__(self, *, marks=None, deed="die", at=None, row=None, after=None, k=3):
         super().__init__(k=k)
         self.marks = marks
         self.deed = deed
         self.at = at
         self.row = row
+        self.after = after
 
     def fit(self, X, y):
         if leave_mark(self.marks) == self.at or (self.row is not None and self.row not in X[:, 0]):
+            wait_until(lambda: self.after is None or os.path.exists(self.after))
             DEEDS[self.deed]()
         return super().fit(X, y)
 

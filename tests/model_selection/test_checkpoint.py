@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skstab.model_selection import BootstrapSplit, StabilityCV, WholeSampleSplit, compare_selectors
 from skstab.model_selection._stored import _fields_of, _run_of
 from skstab.model_selection._worker import RunPlan, run_task, tasks_of
-from tests.model_selection.slow import SlowLogisticRegression, pids_of
+from tests.model_selection.slow import SlowLogisticRegression, pids_of, wait_until
 from tests.model_selection.test_worker import FOREST, assert_same, dense, l1_logistic, make_data
 
 ROOT = Path(__file__).parents[2]
@@ -278,9 +277,7 @@ def test_a_killed_process_loses_at_most_the_run_under_way(tmp_path):
     n_marks = 0
     for _ in range(2):
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(marks)], cwd=ROOT)
-        deadline = time.monotonic() + 60
-        while len(pids_of(marks)) < n_marks + 8 and time.monotonic() < deadline:
-            time.sleep(0.005)
+        wait_until(lambda: len(pids_of(marks)) >= n_marks + 8 or process.poll() is not None)  # noqa: B023  called here
         process.send_signal(signal.SIGKILL)
         process.wait()
         n_marks = len(pids_of(marks))

@@ -10,6 +10,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import KFold
 
+from skstab._checkpoint import Stored
 from skstab.model_selection import BootstrapSplit, StabilityCV
 from skstab.model_selection._worker import RunPlan
 from tests.model_selection.slow import Disturbed, UnprintableError, pids_of
@@ -122,17 +123,34 @@ def test_an_error_without_a_message_is_a_failed_run(tmp_path):
 # -- several processes -------------------------------------------------------------------------------------------------
 
 
-def test_what_several_workers_finished_is_kept(tmp_path):
+@pytest.fixture
+def taken(tmp_path, monkeypatch):
+    """The numbers of the runs that were taken up, and a file that is there as soon as there is one."""
+    numbers, file = [], tmp_path / "taken"
+
+    def keep(_, number, __):
+        numbers.append(number)
+        file.touch()
+
+    monkeypatch.setattr(Stored, "keep", keep)
+    return numbers, str(file)
+
+
+def test_what_several_workers_finished_is_kept(tmp_path, taken):
     X, y = make_data()
-    selector = Disturbed(marks=str(tmp_path), deed="exit", at=20)
+    (numbers, file), marks = taken, tmp_path / "marks"
+    marks.mkdir()
+    # It ends only after something has been taken up, however slow the process that does it.
+    selector = Disturbed(marks=str(marks), deed="exit", at=20, after=file)
     runs = StabilityCV(selector, cv=BootstrapSplit(40, random_state=0), warm_start=True, n_jobs=2)
     with pytest.raises(SystemExit):
         runs.fit(X, y)
-    n_kept, n_made = len(runs.runs_), len(pids_of(tmp_path))
+    n_kept, n_made = len(runs.runs_), len(pids_of(marks))
     assert 0 < n_kept < 40
-    assert (np.diff(runs.split_numbers_) > 0).all()
+    assert sorted(numbers) == runs.split_numbers_.tolist()
     runs.fit(X, y)
-    assert len(pids_of(tmp_path)) == n_made + 40 - n_kept
+    assert sorted(numbers) == list(range(40))
+    assert n_made + 40 - n_kept <= len(pids_of(marks)) <= n_made + 40 - n_kept + 1  # the other worker may have begun
     assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
 
 
