@@ -135,8 +135,8 @@ class Stored(Generic[Result]):
     def keeping(self, results: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]]:
         """Store results as they arrive."""
         for number, result in results:
+            yield number, result  # first, so that whoever takes it has it also where the disk is full
             self.keep(number, result)
-            yield number, result
 
     def keep(self, number: int, result: Result) -> None:
         """Store a result, unless it is to be made again."""

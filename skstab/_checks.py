@@ -27,6 +27,8 @@ __all__ = [
     "naming",
 ]
 
+_LARGEST = 2**63 - 1  # that arrays count with
+
 # -- is it one ---------------------------------------------------------------------------------------------------------
 
 
@@ -92,8 +94,9 @@ def check_bool(value: Any, name: str) -> bool:
 
 def check_int(value: Any, name: str, *, least: int = 1, most: int | None = None) -> int:
     """Check an int from `least` on, or to `most`."""
-    if not is_int(value, least, inf if most is None else most):
-        ends = f"of at least {least}" if most is None else f"from {least} to {most}"
+    if not is_int(value, least, _LARGEST if most is None else most):
+        above = " and below 2**63" if is_int(value, _LARGEST + 1) else ""
+        ends = f"of at least {least}{above}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{name} must be an int {ends}, got {value!r}")
     return int(value)
 

@@ -50,6 +50,11 @@ def test_limits_of_ints_are_named():
         check_int(2, "n", least=3)
     with pytest.raises(ValueError, match=r"^n must be an int from 1 to 5, got 6$"):
         check_int(6, "n", most=5)
+    assert check_int(2**63 - 1, "n") == 2**63 - 1
+    with pytest.raises(
+        ValueError, match=r"^n must be an int of at least 1 and below 2\*\*63, got 9223372036854775808$"
+    ):
+        check_int(2**63, "n")
 
 
 @pytest.mark.parametrize("value", [1, 1.0, np.float32(1), np.int8(1)])

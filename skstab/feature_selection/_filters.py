@@ -169,7 +169,7 @@ def power_to_one(values: Any) -> float:
     largest = float(abs(values).max())
     if largest == 0 or 1e-50 < largest < 1e100:
         return 1.0
-    return float(np.ldexp(1.0, -int(np.frexp(largest)[1])))
+    return float(np.ldexp(1.0, min(1023, -int(np.frexp(largest)[1]))))  # 2¹⁰²³ is the largest power there is
 
 
 def _typical_one(values: FloatArray) -> FloatArray:

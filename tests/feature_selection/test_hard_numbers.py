@@ -22,6 +22,14 @@ def test_welch_variance_does_not_depend_on_the_unit(scale, X, y):
         np.testing.assert_allclose(welch_variance(X, y * scale), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [5e-324, 1e-320, 1e-310])
+@pytest.mark.parametrize(("X", "y"), [CLASSES, NUMBERS], ids=["classes", "numbers"])
+def test_welch_variance_is_finite_for_the_smallest_numbers_there_are(scale, X, y):
+    scores = welch_variance(X * scale, y)
+    assert np.isfinite(scores).all()
+    assert np.ptp(scores) > 0
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_hybrid_rfe_refuses_units_it_can_not_compute_in(scale):
     X, y = CLASSES

@@ -285,3 +285,37 @@ def test_a_killed_process_loses_at_most_the_run_under_way(tmp_path):
     # Each process fits on all rows once, and each of those that were killed was in the middle of one run.
     assert len(pids_of(marks)) <= 30 + 3 + 2
     assert_same(runs, slow_runs(None, str(marks), 0).fit(*slow_data()))
+
+
+# -- a full disk -------------------------------------------------------------------------------------------------------
+
+FULL = """
+import resource
+import sys
+from tests.model_selection.test_checkpoint import BootstrapSplit, Counting, kbest, make_data
+
+X, y = make_data()
+runs = kbest(sys.argv[1], cv=BootstrapSplit(40, random_state=0), warm_start=True)
+size, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most))  # of any file that is written
+try:
+    runs.fit(X, y)
+except OSError as error:
+    print(type(error).__name__, str(error).partition(" ")[0])
+n_kept = len(runs.runs_)
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+print(0 < n_kept < 40, Counting.n_fits[0] - 1 - n_kept)
+runs.fit(X, y)
+print(Counting.n_fits[0] - 1)
+again = kbest(sys.argv[1], cv=BootstrapSplit(40, random_state=0)).fit(X, y)
+print(Counting.n_fits[0] - 2 - 40)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of the size of files")
+def test_a_full_disk_loses_no_run_that_finished(tmp_path):
+    command = [sys.executable, "-c", FULL, str(tmp_path / "file")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    # An error that names the checkpoint; some runs were made, all of them are kept, and none is made twice. In the
+    # file only the run is missing that met the full disk.
+    assert done.stdout.split() == ["OSError", "checkpoint", "True", "0", "40", "1"]
