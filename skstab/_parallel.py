@@ -31,12 +31,23 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def open_pool(n_jobs: int | None, verbose: int = 0) -> Iterator[Pool | DaskPool]:
-    """Start the workers of several rounds of calls, by joblib unless it is set to use Dask."""
+def open_pool(n_jobs: int | None, verbose: int = 0, *, one_by_one: bool = False) -> Iterator[Pool | DaskPool]:
+    """Start the workers of several rounds of calls, by joblib unless it is set to use Dask.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Number of workers.
+    verbose : int, default=0
+        How much joblib prints.
+    one_by_one : bool, default=False
+        Whether each result comes as soon as it is there. joblib sends short calls in batches, which is quicker, but
+        their results come only when the whole batch is done, and are lost with it.
+    """
     if (client := active_client()) is not None:
         yield DaskPool(client)
         return
-    settings = {"n_jobs": n_jobs, "verbose": verbose}
+    settings = {"n_jobs": n_jobs, "verbose": verbose, "batch_size": 1 if one_by_one else "auto"}
     try:
         parallel = Parallel(**settings, return_as="generator_unordered")
     except ValueError:  # a backend that returns results only when it has them all

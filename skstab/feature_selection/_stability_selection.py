@@ -624,7 +624,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def _outcomes(self, calls: dict[int, Call], work: Callable[..., Any]) -> list[Any]:
         """What came of each subsample: read where it is stored, made where not; in their order."""
         keys = {} if self.checkpoint is None else keys_of_halves(calls)
-        with open_halves(self.checkpoint, keys) as stored, open_pool(self.n_jobs, self.verbose) as pool:
+        workers = open_pool(self.n_jobs, self.verbose, one_by_one=bool(keys))
+        with open_halves(self.checkpoint, keys) as stored, workers as pool:
             made = stored.read(calls)
             missing = {number: call for number, call in calls.items() if number not in made}
             # One that kills its worker whenever it is followed is a failed subsample.

@@ -286,7 +286,8 @@ def _run(
     """Make all runs in one go, so that no worker waits, and give each part its own."""
     tasks = [(part.y, task) for part in parts for task in part.tasks]
     keys = {} if checkpoint is None else dict(enumerate(_keys(plan, X, parts, scoring)))
-    with open_runs(checkpoint, keys, X.shape[1]) as stored, open_pool(n_jobs, verbose) as pool:
+    workers = open_pool(n_jobs, verbose, one_by_one=bool(keys))
+    with open_runs(checkpoint, keys, X.shape[1]) as stored, workers as pool:
         made = stored.read(range(len(tasks)))
         calls = {number: (plan, X, *task) for number, task in enumerate(tasks) if number not in made}
         made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))

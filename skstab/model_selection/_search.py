@@ -278,7 +278,8 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         calls = calls_of(tasks_of(splits, self._entropy), parts, len(candidates))
         gathered = Gathered(plan.runs, candidates, X.shape[0])
         keys = {} if self.checkpoint is None else self._keys(plan, candidates, X, y, splits)
-        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, open_pool(self.n_jobs) as pool:
+        workers = open_pool(self.n_jobs, one_by_one=bool(keys))
+        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
             made = runs_in_order(plan, calls, X, y, stored, pool, self)
             for call, runs in zip(calls, made, strict=True):
                 gathered.add(runs, call.task.test)

@@ -319,7 +319,8 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         batches = [missing] if self.target_width is None else in_batches(missing)
         keys = {} if self.checkpoint is None else self._keys(plan, X, y, digests)
         made: dict[int, Run] = {}
-        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, open_pool(self.n_jobs, self.verbose) as pool:
+        workers = open_pool(self.n_jobs, self.verbose, one_by_one=bool(keys) or self.warm_start)
+        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
             found = stored.read(missing)
             progress = FitProgress(self, len(missing) - len(found), X, y)
             around = dict(zip((number for number in missing if number not in found), progress.runs, strict=True))
