@@ -302,7 +302,8 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         report_failures(gathered, sum(is_lost), self.error_score)
         common = {
             "n_features": self.n_features_in_,
-            "feature_names": getattr(self, "feature_names_in_", None),
+            # Made once, so that the runs of all candidates hold the same ones.
+            "feature_names": getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]),
             "estimator_name": type(self.estimator).__name__,
         }
         self.runs_ = [gathered.collect(n, splits, **common, **refits[n].declared) for n in range(len(done))]

@@ -97,7 +97,7 @@ def _fields_of(run: Run) -> dict[str, Any]:
     for name in _ROWS:
         row = getattr(run.selection, name)
         if row is not None:
-            fields[f"{name}_indices"], fields[f"{name}_values"] = row
+            fields[f"{name}_indices"], fields[f"{name}_values"] = row.indices, row.values
     return fields
 
 

@@ -66,8 +66,9 @@ class Selection(NamedTuple):
 
     def packed(self) -> PackedSelection:
         """Keep only what is not zero: small, whatever the number of features."""
-        importances, coef = (None if dense is None else Row.of(dense) for dense in (self.importances, self.coef))
-        return PackedSelection(Row.of(self.used), importances, coef)
+        used = Row.of(self.used)
+        importances, coef = (None if dense is None else Row.of(dense, used) for dense in (self.importances, self.coef))
+        return PackedSelection(used, importances, coef)
 
 
 class Reading(NamedTuple):

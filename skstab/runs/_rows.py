@@ -10,40 +10,78 @@ from scipy import sparse
 
 from skstab._checks import is_int
 
+_FEW = 256  # entries of a row for which bits are not worth while
+
 __all__ = ["Row", "check_width", "in_one_form", "stack_rows", "stack_tables"]
 
 
 class Row(NamedTuple):
     """The entries of a row that are not zero."""
 
-    indices: Any
-    values: Any
+    places: Any  # their indices; where that is smaller, one bit for each entry of the row
+    data: Any  # their values; None where all are True
+    size: int
 
     @classmethod
-    def of(cls, dense: Any) -> Row:
-        """Keep the entries of a dense row that are not zero."""
-        indices = np.flatnonzero(dense != 0).astype(np.int32)  # of bools, which is several times as fast
-        return cls(indices, dense[indices])
+    def of(cls, dense: Any, like: Row | None = None) -> Row:
+        """Keep the entries of a dense row that are not zero; their places are those of another row if these agree."""
+        size = int(np.count_nonzero(dense))
+        if like is not None and like.size == size:
+            values = dense[like.indices]
+            if np.count_nonzero(values) == size:
+                return cls(like.places, values, size)
+        mask = dense != 0
+        indices = np.flatnonzero(mask).astype(np.int32)  # of bools, which is several times as fast
+        places = np.packbits(mask) if 32 * size > len(dense) >= _FEW else indices
+        return cls(places, None if dense.dtype == bool else dense[indices], size)
+
+    @property
+    def indices(self) -> Any:
+        """Where the entries are."""
+        if self.places.dtype != np.uint8:
+            return self.places
+        return np.flatnonzero(np.unpackbits(self.places).view(bool)).astype(np.int32)
+
+    @property
+    def values(self) -> Any:
+        """What they are."""
+        return np.ones(self.size, dtype=bool) if self.data is None else self.data
 
 
 def check_width(n_features: Any, rows: Sequence[Row]) -> None:
     """Check that rows have no entry beyond their width, which CSR would not notice and crash on."""
-    least = max((int(row.indices.max()) + 1 for row in rows if len(row.indices)), default=1)
+    least = max((int(row.indices[-1]) + 1 for row in rows if row.size), default=1)
     if not is_int(n_features, least, 2**31 - 1):
         raise ValueError(f"n_features must be the number of features, an int of at least {least}, got {n_features!r}")
 
 
-def stack_rows(rows: Sequence[Row | None], n_features: int, dtype: Any) -> Any:
-    """Put rows together as CSR; None where one of them is missing."""
-    if not rows:
-        return sparse.csr_array((0, n_features), dtype=dtype)
-    known = [row for row in rows if row is not None]
-    if len(known) < len(rows):
-        return None
-    indptr = np.cumsum([0, *(len(row.indices) for row in known)])
-    indices = np.concatenate([row.indices for row in known])
-    values = np.concatenate([row.values for row in known]).astype(dtype, copy=False)
-    return sparse.csr_array((values, indices, indptr), shape=(len(rows), n_features))
+def stack_rows(columns: Sequence[tuple[Sequence[Row | None], Any]], n_features: int) -> tuple[Any, ...]:
+    """Put rows of given types together to tables that are all dense or all CSR, in the form that takes less memory.
+
+    None where a row is missing.
+    """
+    tables: list[Any] = [None if any(row is None for row in rows) else rows for rows, _ in columns]
+    types = [np.dtype(dtype) for _, dtype in columns]
+    known = [(rows, dtype.itemsize) for rows, dtype in zip(tables, types, strict=True) if rows is not None]
+    dense = sum(size * len(rows) * n_features for rows, size in known)
+    csr = sum(sum((size + 4) * row.size for row in rows) + 4 * len(rows) + 4 for rows, size in known)
+    stack = _stack_dense if csr >= dense else _stack_csr
+    listed = zip(tables, types, strict=True)
+    return tuple(None if rows is None else stack(rows, n_features, dtype) for rows, dtype in listed)
+
+
+def _stack_dense(rows: Sequence[Any], n_features: int, dtype: Any) -> Any:
+    table = np.zeros((len(rows), n_features), dtype=dtype)
+    for line, row in zip(table, rows, strict=True):
+        line[row.indices] = row.values
+    return table
+
+
+def _stack_csr(rows: Sequence[Any], n_features: int, dtype: Any) -> Any:
+    indptr = np.cumsum([0, *(row.size for row in rows)])
+    indices = np.concatenate([row.indices for row in rows])
+    values = np.concatenate([row.values for row in rows]).astype(dtype, copy=False)
+    return _sparse(sparse.csr_array((values, indices, indptr), shape=(len(rows), n_features)))
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:

@@ -286,11 +286,13 @@ class Runs:
         packed = [selection.packed() for selection in listed]
         check_width(n_features, [selection.support for selection in packed])
         _warn_of_some_unread(packed)
-        supports, importances, coefs = in_one_form(
-            stack_rows([selection.support for selection in packed], n_features, bool),
-            stack_rows([selection.importances for selection in packed], n_features, np.float64),
-            stack_rows([selection.coef for selection in packed], n_features, np.float64),
-            best=True,
+        supports, importances, coefs = stack_rows(
+            [
+                ([selection.support for selection in packed], bool),
+                ([selection.importances for selection in packed], np.float64),
+                ([selection.coef for selection in packed], np.float64),
+            ],
+            n_features,
         )
         outputs = Outputs.of_runs([selection.outputs for selection in packed])
         return cls(supports, importances, coefs=coefs, outputs=outputs, **fields_of_runs)
