@@ -13,6 +13,7 @@ from sklearn.feature_selection import f_classif, f_regression
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from skstab._cli._cells import is_structured
 from skstab._cli._columns import is_numeric, levels_of, looks_like_codes, looks_like_subjects
 from skstab._cli._survival import concordance_index
 from skstab._cli._terminal import listed, plural
@@ -112,9 +113,14 @@ def copies_in_text(data: Dataset) -> list[str]:
     """Names of columns of texts, also such as are no features, whose words are the target, or go with it one to one."""
     if not data.is_classification:
         return []
-    texts = [name for name in data.table.columns if name not in data.apart]
+    texts = _other_columns(data)
     texts = [name for name in texts if not is_numeric(data.table[name]) and data.table[name].notna().mean() > 0.5]
     return [name for name in texts if says(levels_of(data.table[name]), data.y)]
+
+
+def _other_columns(data: Dataset) -> list[str]:
+    """Columns besides the target and the groups, also such as are no features, but none of binary data or lists."""
+    return [name for name in data.table.columns if name not in data.apart and not is_structured(data.table[name])]
 
 
 def says(texts: pd.Series, y: pd.Series) -> bool:
@@ -237,8 +243,9 @@ def repeated_subjects(data: Dataset) -> Iterator[str]:
     """Identifiers that occur in several rows, which are then not independent."""
     if data.groups is not None:
         return
-    columns = [name for name in data.table.columns if name not in data.apart]
-    found = [name for name in columns if looks_like_subjects(data.table[name]) or _is_code(data.table[name])]
+    found = [
+        name for name in _other_columns(data) if looks_like_subjects(data.table[name]) or _is_code(data.table[name])
+    ]
     if found:
         number = int(data.table[found[0]].nunique())
         yield (
@@ -253,9 +260,9 @@ def _is_code(column: pd.Series) -> bool:
 
 def batches(data: Dataset, target: str) -> Iterator[str]:
     """Columns that look like a batch, a site or an instrument, and whether they go with the target."""
-    for name in data.table.columns:
+    for name in _other_columns(data):
         column = data.table[name]
-        if name in data.apart or not _looks_like_batch(column):
+        if not _looks_like_batch(column):
             continue
         pvalue = _association(levels_of(column), data)
         relation = "is related to" if pvalue < 0.01 else "is not visibly related to"

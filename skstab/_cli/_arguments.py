@@ -37,16 +37,16 @@ examples:
 """
 _REPORT = """\
 Compare feature selectors on a table (CSV, TSV, TXT, .xlsx, Parquet or Feather), and write one HTML
-file that needs no network: whether there is anything to find, a recommendation or that there is
-none, how the selectors compare, their accuracy/stability front, stability maps, all features, and
-Python code that gives the same numbers.
+file that needs no network: whether there is anything to find and whether other data would agree,
+the features to publish, what else would do as well, how the selectors compare and which of them is
+recommended, if any, pictures, how it was done, and Python code that gives the same numbers.
 
 Separator, decimal sign, encoding and compression are found from the file, and said. What may
 mislead (leaks, copies, unequal classes, patients with several rows, batches) is said first.
 
 Each selector is tried with a few settings on the same bootstrap samples, and scored on the rows
-that each sample left out (accuracy, balanced accuracy for unequal classes, or R2). Its most stable
-setting whose score is within one standard error of its best is compared with those of the others.
+that each sample left out (accuracy, balanced accuracy for unequal classes, R2, concordance). Its most
+stable setting whose score is within one standard error of its best is compared with the others'.
 With a single --selector, its settings are compared with each other. Settings that select nothing,
 or everything, are left out.
 

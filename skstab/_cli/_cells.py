@@ -239,10 +239,9 @@ def _number_notes(found: Mapping[str, _Numbers]) -> list[str]:
     limits = {name: about.n_limits for name, about in found.items() if about.n_limits}
     notes = []
     if limits:
-        cells = plural(sum(limits.values()), "cell")
-        notes.append(
-            f"Values beyond a limit of measurement, as '<0.5': {cells} of {listed(list(limits))} count as the limit."
-        )
+        number = sum(limits.values())
+        counts = f"{plural(number, 'cell')} of {listed(list(limits))} {'counts' if number == 1 else 'count'}"
+        notes.append(f"Values beyond a limit of measurement, as '<0.5': {counts} as the limit.")
     notes += _told(sum((about.words for about in found.values()), Counter()))
     for name, about in found.items():
         if about.odd:

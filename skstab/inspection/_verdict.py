@@ -23,7 +23,10 @@ def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
         return "No signal: nothing in these data was found that chance does not find as well."
     stability, chance = found.replication.estimate, float(found.chance.stabilities.mean())
     alike = "largely other" if stability < _POOR else "partly the same" if stability <= _EXCELLENT else "much the same"
-    numbers = f"stability {stability:.2f}{_in_words(found)}, where chance gives {chance:.2f}"
+    # Adding zero leaves no "-0.00".
+    numbers = (
+        f"stability {round(stability, 2) + 0:.2f}{_in_words(found)}, where chance gives {round(chance, 2) + 0:.2f}"
+    )
     if not is_shown:
         return f"Signal is not shown, and other data would give {alike} features ({numbers})."
     joint = "but" if stability < _POOR else "and"

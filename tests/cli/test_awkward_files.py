@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skstab._cli import _bytes, _report_command
+from skstab._cli._alerts import alerts_of
 from skstab._cli._cells import USUAL, is_code
 from skstab._cli._columns import why_useless
 from skstab._cli._formats import ReadOptions, unique_names
@@ -316,6 +317,7 @@ def test_structures_in_a_parquet_file_are_left_out(cells, read):
     found = read(stream.getvalue(), "table.parquet")
     assert_clean(found)
     assert "of binary data, lists or other structures: 'blob'" in said(found)
+    assert all("blob" not in alert for alert in alerts_of(found, target="outcome", n_resamples=10))
     with pytest.raises(UserError, match="target 'blob' holds binary data"):
         read(stream.getvalue(), "table.parquet", target="blob")
 
@@ -638,11 +640,15 @@ def test_on_a_full_disk_the_earlier_report_stays(quick, command, tmp_path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    status, _, err = command(*quick, output)
+    (tmp_path / "beside").mkdir()
+    status, _, err = command(*quick, output, "--checkpoint", tmp_path / "beside" / "runs")
     assert status == 2
-    assert "No space left on device" in err
+    assert "No space left on device; the report is kept as " in err
+    assert len(err.splitlines()) == 1
     assert output.read_text().endswith(" old")
-    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "out.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "out.html", "beside"}
+    (kept,) = (tmp_path / "beside").glob("out-*.html")
+    assert kept.read_text() == Quick().html()
 
 
 def test_strict_ends_with_status_1_and_writes_nothing(quick, command, tmp_path):

@@ -69,7 +69,7 @@ def test_the_verdict_is_one_sentence_with_words_numbers_and_chance(report, page)
     assert report.verdict.startswith("There is signal, ")
     assert report.verdict.count(". ") == 0
     assert f"stability {report.assessment.replication.estimate:.2f}, called " in report.verdict
-    assert f"where chance gives {report.assessment.chance.stabilities.mean():.2f}" in report.verdict
+    assert f"where chance gives {round(report.assessment.chance.stabilities.mean(), 2) + 0:.2f}" in report.verdict
     assert page.text.index(report.verdict) < page.text.index(report.assessment.reason)
 
 
