@@ -42,7 +42,7 @@ class StabilityCalibration(NamedTuple):
         The thresholds.
     sizes : ndarray of shape (n_values,)
         Mean number of features that a subsample selected at each value.
-    pfer : float, default=None
+    pfer : float or None
         The largest bound that a choice was allowed to have; None where all were.
 
     Examples
@@ -66,7 +66,7 @@ class StabilityCalibration(NamedTuple):
     param_values: Any
     thresholds: Floats
     sizes: Floats
-    pfer: float | None = None
+    pfer: float | None
 
 
 def counts_between(n_halves: int, least: float, most: float) -> Counts:

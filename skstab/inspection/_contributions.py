@@ -155,7 +155,7 @@ def importance_contributions(runs: RunsLike, *, core: ArrayLike | MatrixLike | N
     core        15.0         0.5        1.0           0.5
     rest         5.0         0.5       -0.0          -0.0
     """
-    found = runs_of(runs)
+    found = runs_of(runs, "runs")
     if len(found) < 2:
         raise ValueError(f"runs must hold at least 2 runs, got {len(found)}")
     table = sparse.csr_array(abs(sparse.csr_array(found.table_for("importance_weighted"))))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 
+from skstab._checks import naming
 from skstab._typing import FloatArray, MatrixLike
 
 __all__ = ["unpenalised_reference"]
@@ -57,11 +58,12 @@ def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, Floa
     >>> (coef / se).round(1)[:4]
     array([-0.2, -3.9,  7.8,  5. ])
     """
-    data = check_array(X, dtype=np.float64, input_name="X")
-    target = np.asarray(y)
-    check_consistent_length(data, target)
-    if target.ndim != 1:
-        raise ValueError(f"y must be one number or class for each row, got shape {target.shape}")
+    with naming("X"):
+        data = check_array(X, dtype=np.float64, input_name="X")
+    with naming("y"):
+        target = np.asarray(y)
+    if target.shape != data.shape[:1]:
+        raise ValueError(f"y must have one number or class for each of the {len(data)} rows of X, got {target.shape}")
     mean, deviation = data.mean(axis=0), data.std(axis=0)
     design = np.column_stack([np.ones(len(data)), (data - mean) / np.where(deviation > 0, deviation, 1.0)])
     if len(data) <= design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
@@ -69,7 +71,8 @@ def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, Floa
             "X must have more rows than features, none of which is constant or a combination of others: otherwise "
             "there is no unpenalised model with all features"
         )
-    classes = np.unique(target)
+    with naming("y"):
+        classes = np.unique(target)
     beta, covariance = _logistic(design, target == classes[1]) if len(classes) == 2 else _least_squares(design, target)
     return beta[1:] / deviation, np.sqrt(np.diag(covariance))[1:] / deviation
 

@@ -17,6 +17,7 @@ import numpy as np
 import sklearn
 
 import skstab
+from skstab._checks import naming
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
 from skstab.inspection._page_parts import Cell, Column, Picture, SortableTable, between, draw, number, plural, share
 from skstab.inspection._pareto_display import ParetoFrontDisplay
@@ -124,7 +125,9 @@ class StabilityReport:
         path : str or path-like
             The file, which is replaced where it exists.
         """
-        Path(path).write_text(self.html(), encoding="utf-8", errors="replace")
+        with naming("path"):
+            file = Path(path)
+        file.write_text(self.html(), encoding="utf-8", errors="replace")
 
     # -- the answers ---------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skstab._checks import is_choice
 from skstab._typing import FloatArray, MeasureLike, RandomState, RunsLike
 from skstab.metrics._inference import Alternative, check_resamples, check_seed, checked
 from skstab.metrics._results import RandomSelectionTest
@@ -100,6 +101,6 @@ def _pvalue(value: float, drawn: FloatArray, alternative: str, *, higher_is_bett
     below = (1 + np.count_nonzero(drawn <= value + slack)) / (1 + drawn.size)
     greater, less = (above, below) if higher_is_better else (below, above)
     pvalues = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
-    if alternative not in pvalues:
+    if not is_choice(alternative, *pvalues):
         raise ValueError(f"alternative must be one of {', '.join(pvalues)}; got {alternative!r}")
     return float(pvalues[alternative])

@@ -14,7 +14,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from skstab.feature_selection import HybridRFE, StabilitySelection, welch_variance
-from skstab.inspection import StabilityReport, co_selection, feature_report, instability_shares
+from skstab.inspection import (
+    FeatureStabilityMapDisplay,
+    StabilityReport,
+    co_selection,
+    feature_report,
+    importance_contributions,
+    instability_shares,
+)
 from skstab.metrics import get_measure, nogueira_stability
 from skstab.model_selection import (
     BootstrapSplit,
@@ -269,6 +276,8 @@ GOOD = {
     "type_or_predicate": one_of(Odd, lambda _: False),
     "reader": one_of(lambda *_: None),
     "path": one_of("runs.npz"),
+    "like": one_of(None, *(each for each in DISPLAYS if isinstance(each, FeatureStabilityMapDisplay))),
+    "core": one_of(None, np.arange(D) < 2),
 }
 _LABELS = one_of(np.array([0, 0, 1, 1, 2]), list("aabbc"))
 _SETS = one_of("nogueira", "jaccard", nogueira_stability)
@@ -276,6 +285,12 @@ _SETS = one_of("nogueira", "jaccard", nogueira_stability)
 GOOD_OF = {
     ("conformal_pvalues", "values"): lambda rng: rng.random(3),
     ("random_selection_test", "n_resamples"): one_of(10, 19),
+    ("SelectorComparison.from_search", "search"): lambda _: searched(),
+    ("SelectorComparison.from_search", "X"): held(lambda: data()[0]),
+    ("SelectorComparison.from_search", "y"): held(lambda: data()[1]),
+    ("SelectorComparison.from_search", "names"): one_of(None, ["a", "b"]),
+    ("unpenalised_reference", "X"): held(lambda: data()[0]),
+    ("unpenalised_reference", "y"): lambda rng: rng.standard_normal(N),
     **{(f"{name}_stability", "supports"): one_size for name in ("guzman", "krizek", "kuncheva", "lausser")},
     ("replication_stability", "data"): pairs_of_runs,
     ("replication_stability", "measure"): one_of("nogueira", "jaccard"),
@@ -435,6 +450,7 @@ OBJECTS = {
     "DisjointBlocksSplit": lambda: DisjointBlocksSplit([4, 0.2], 3, random_state=0),
     "FeatureReport": lambda: feature_report(many_runs()),
     "HybridRFE": cache(lambda: HybridRFE(2).fit(*data())),
+    "ImportanceContributions": lambda: importance_contributions(many_runs()),
     "InstabilityShares": lambda: instability_shares(many_runs()),
     "Measure": lambda: get_measure("nogueira"),
     "Outputs": outputs,

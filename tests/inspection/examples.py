@@ -52,6 +52,7 @@ CALIBRATION = StabilityCalibration(
     param_values=np.array([1.0, 0.1]),
     thresholds=np.array([0.6, 0.7]),
     sizes=np.array([1.0, 2.0]),
+    pfer=None,
 )
 # Two features of which each run selects one, and others.
 TURNS = np.column_stack([np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]).astype(

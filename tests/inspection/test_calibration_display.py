@@ -13,7 +13,7 @@ SCORES = np.array([[1.0, 2.0, 3.0], [4.0, 9.0, 5.0], [2.0, 1.0, 0.0], [0.0, 0.5,
 
 def calibration(values, sizes=(1, 5, 20, 40)):
     thresholds = np.array([0.6, 0.75, 0.9])
-    return StabilityCalibration(values[1], 0.75, 9.0, SCORES, SCORES / 10, values, thresholds, np.array(sizes))
+    return StabilityCalibration(values[1], 0.75, 9.0, SCORES, SCORES / 10, values, thresholds, np.array(sizes), None)
 
 
 def test_the_table_holds_every_score_and_the_choice():
@@ -56,7 +56,7 @@ def test_cells_that_a_cap_excludes_are_pale():
 
 def test_one_value_is_one_column():
     one = StabilityCalibration(
-        0.3, 0.75, 9.0, SCORES[1:2], SCORES[1:2], [0.3], np.array([0.6, 0.75, 0.9]), np.array([5])
+        0.3, 0.75, 9.0, SCORES[1:2], SCORES[1:2], [0.3], np.array([0.6, 0.75, 0.9]), np.array([5]), None
     )
     assert CalibrationDisplay(one).plot().ax_.collections[0].get_array().size == 3
 
