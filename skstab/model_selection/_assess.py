@@ -157,7 +157,7 @@ def assess_selector(
         other_data=full_size_interval(whole, halves, measure=chosen, confidence_level=confidence_level),
         score=_score(whole, plan, groups),
         chance=_chance(chosen, halves, permuted, ignores_target=ignores_target),
-        curve=_curve(chosen, [*blocks, halves], [*_block_sizes(n_rows), n_rows // 2], confidence_level),
+        curve=_curve(chosen, [*blocks, halves], [*_block_sizes(n_rows, groups), n_rows // 2], confidence_level),
         runs=whole,
         halves=halves,
     )
@@ -237,7 +237,7 @@ def _splitters(
         DisjointBlocksSplit(
             [size], n_repeats=_BLOCK_PAIRS, stratify=stratify, random_state=_seed(entropy, _BLOCKS, number)
         )
-        for number, size in enumerate(_block_sizes(X.shape[0]))
+        for number, size in enumerate(_block_sizes(X.shape[0], groups).values())
     ]
     return [(splitter, y) for splitter in (whole, halves, *blocks)]
 
@@ -262,8 +262,11 @@ def _parts(splitters: Sequence[tuple[Any, Any]], X: Any, groups: Any, entropy: l
     ]
 
 
-def _block_sizes(n_rows: int) -> list[int]:
-    return [size for size in (int(n_rows * share) for share in _SHARES) if size >= _LEAST_BLOCK]
+def _block_sizes(n_rows: int, groups: Any) -> dict[int, int]:
+    """Rows of each size of blocks, and how many units (rows, or groups) these are."""
+    n_units = n_rows if groups is None else len(np.unique(np.asarray(groups)))
+    sizes = {n_rows * size // n_units: size for size in (int(n_units * share) for share in _SHARES)}
+    return {rows: size for rows, size in sizes.items() if rows >= _LEAST_BLOCK}
 
 
 def _seed(entropy: list[int], *key: int) -> int:

@@ -213,6 +213,25 @@ def test_small_groups_do_not_make_a_selector_ignore_the_target():
     assert not found.chance.ignores_target
 
 
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_the_curve_has_blocks_of_rows_however_large_the_groups(size):
+    X, y = make_data()
+    groups = np.arange(N) // size
+    n_groups = len(np.unique(groups))
+
+    class Counted(SelectKBest):
+        def fit(self, X, y):
+            rows.add(len(X))
+            return super().fit(X, y)
+
+    rows = set()
+    found = assess_selector(Counted(k=3), X, y, groups=groups, random_state=0)
+    blocks = [N * (n_groups // parts) // n_groups for parts in (8, 4)]
+    assert list(found.curve.index) == [*(n_rows for n_rows in blocks if n_rows >= 8), N // 2]
+    for n_rows in found.curve.index:
+        assert min(abs(np.array(list(rows)) - n_rows)) <= size
+
+
 def test_survival_like_targets_are_opaque():
     X, y = make_regression(80, D, n_informative=3, noise=5.0, random_state=0)
     target = np.array([(True, value) for value in y], dtype=[("event", bool), ("time", float)])
