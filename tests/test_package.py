@@ -285,6 +285,12 @@ def test_the_api_reference_lists_what_is_exported():
         assert sorted(names) == sorted(exported(package)), package
 
 
+def test_the_layers_are_described():
+    described = page("CONTRIBUTING.md").partition("## The layers")[2].partition("## ")[0]
+    for layer in LAYERS:
+        assert re.search(rf"(^| ){layer}(\.py|/)", described, flags=re.MULTILINE), layer
+
+
 _NUMBER = "[0-9]{2,}|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|twenty(-[a-z]+)?"
 _THINGS = "displays|filters|splitters|importances"
 _COUNT = re.compile(
