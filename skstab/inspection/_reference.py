@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from scipy.special import expit
-from sklearn.utils import check_array
 
-from skstab._checks import naming
+from skstab._matrices import as_weights
 from skstab._typing import FloatArray, MatrixLike
 
 __all__ = ["unpenalised_reference"]
@@ -27,7 +27,7 @@ def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, Floa
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
         The data, as the models of the runs saw them: standardised where they are. There must be more rows than
         features, and no feature that is constant or a combination of others.
     y : array-like of shape (n_samples,)
@@ -58,12 +58,9 @@ def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, Floa
     >>> (coef / se).round(1)[:4]
     array([-0.2, -3.9,  7.8,  5. ])
     """
-    with naming("X"):
-        data = check_array(X, dtype=np.float64, input_name="X")
-    with naming("y"):
-        target = np.asarray(y)
-    if target.shape != data.shape[:1]:
-        raise ValueError(f"y must have one number or class for each of the {len(data)} rows of X, got {target.shape}")
+    data = as_weights(X, "X", least_runs=1)
+    data = data.toarray() if issparse(data) else data
+    target, classes = _read_target(y, len(data))
     mean, deviation = data.mean(axis=0), data.std(axis=0)
     design = np.column_stack([np.ones(len(data)), (data - mean) / np.where(deviation > 0, deviation, 1.0)])
     if len(data) <= design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
@@ -71,10 +68,20 @@ def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, Floa
             "X must have more rows than features, none of which is constant or a combination of others: otherwise "
             "there is no unpenalised model with all features"
         )
-    with naming("y"):
-        classes = np.unique(target)
     beta, covariance = _logistic(design, target == classes[1]) if len(classes) == 2 else _least_squares(design, target)
     return beta[1:] / deviation, np.sqrt(np.diag(covariance))[1:] / deviation
+
+
+def _read_target(y: Any, n_rows: int) -> tuple[Any, Any]:
+    """Return the target and its distinct values."""
+    try:
+        target = np.asarray(y)
+        classes = np.unique(target)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers, or two classes: {error}") from error
+    if target.shape != (n_rows,):
+        raise ValueError(f"y must be one number or class for each of the {n_rows} rows, got shape {target.shape}")
+    return target, classes
 
 
 def _least_squares(design: FloatArray, y: Any) -> tuple[FloatArray, FloatArray]:
