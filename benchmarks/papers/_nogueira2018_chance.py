@@ -104,3 +104,44 @@ def section_7_2():
         claim("one of two copies at random", "forgiven", f"{measured}; nogueira {plain:.2f}", holds=plain < 0.6)
     )
     compare("Section 7.2: redundancy (d = 40)", rows)
+
+
+# -- appendices A and C: the similarities of two sets ------------------------------------------------------------------
+
+D = 10
+TABLE_6 = {
+    **dict.fromkeys(["hamming", "jaccard", "dice", "ochiai", "pog"], (0, 1)),
+    **dict.fromkeys(["kuncheva", "lustgarten"], (-1, 1)),
+    **dict.fromkeys(["wald", "npog"], (1 - D, 1)),
+}
+
+
+def similarities(measure):
+    """Similarity of two sets of a and b features that share r, for all a, b and r, neither set empty or full."""
+    values = {}
+    for a, b in product(range(1, D), repeat=2):
+        if measure == "kuncheva" and a != b:
+            continue
+        for r in range(max(0, a + b - D), min(a, b) + 1):
+            features = np.arange(D)
+            pair = [features < a, (features < r) | ((features >= a) & (features < a + b - r))]
+            values[a, b, r] = stability_score(pair, measure=measure)
+    return values
+
+
+def tables_6_and_7():
+    """The ends of the similarities, and that they grow with what two sets share."""
+    found = {name: similarities(name) for name in TABLE_6}
+    rows = []
+    for name, ends in TABLE_6.items():
+        low, high = min(found[name].values()), max(found[name].values())
+        published = "{:.0f} to {:.0f}".format(*ends)
+        rows.append(claim(name, published, f"{low:.2f} to {high:.2f}", holds=bool(np.allclose([low, high], ends))))
+    compare(f"Table 6: ends of the similarities (d = {D}, all sizes and overlaps)", rows)
+    steps = {
+        name: min(values[a, b, r + 1] - value for (a, b, r), value in values.items() if (a, b, r + 1) in values)
+        for name, values in found.items()
+    }
+    measured = f"smallest step {min(steps.values()):.2f}, of {min(steps, key=steps.get)}"
+    claims = [claim("all nine", "positive derivatives", measured, holds=min(steps.values()) > 0)]
+    compare("Table 7: similarity against the number of shared features", claims)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from _nogueira2018_chance import section_3_5, section_4, section_7_2
+from _nogueira2018_chance import section_3_5, section_4, section_7_2, tables_6_and_7
 from _nogueira2018_selection import figure_12
 from _nogueira2018_theory import figure_1, figure_2, figure_3, figure_4, figure_5, section_5_2, table_2, table_4
 from _redundancy import (
@@ -270,6 +270,7 @@ def main():
     section_3_5(size.tests // 2)
     section_4(size.tests)
     section_7_2()
+    tables_6_and_7()
     figure_3(opts, size.tests)
     figure_4(opts, size.repeats)
     table_4(size.repeats)
