@@ -125,7 +125,8 @@ def coverage(repeats=400):
     """Share of 90% intervals that hold the mean of all estimates, which an average over pairs has no bias for."""
     groups = np.r_[np.repeat(np.arange(10), 3), np.arange(10, 40)]
     alike = {"similarity": 0.95 * np.equal.outer(groups, groups), "random_state": 0}
-    measures = [get_measure(name, **alike) for name in ("intersection_mbm", "intersection_mean", "yu", "zucknick")]
+    names = ("intersection_mbm", "intersection_mean", "yu", "zucknick", "pogr", "npogr", "redundancy_dice")
+    measures = [get_measure(name, **alike) for name in names]
     measures += [get_measure("kappa"), get_measure("grouped_importance", groups=groups)]
     print(f"\ncoverage of 90% jackknife intervals, {repeats} tables\n  {'':<22}{'M = 5':>8}{'M = 10':>8}{'M = 30':>8}")
     rng = np.random.default_rng(0)
@@ -152,7 +153,7 @@ def main():
         sizes = np.unique(z.sum(axis=1)).size
         print(f"\nM = {N_RUNS}, d = {N_FEATURES}, {label} ({sizes} distinct sizes), {N_EDGES} edges")
         print(f"  {'':<22}{'seconds':>9}{'with interval':>15}{'pair by pair / ours':>21}")
-        for name in [*PAIR, "zucknick"]:
+        for name in [*PAIR, "zucknick", "pogr", "npogr", "redundancy_dice"]:
             times = [best_time(partial(call, z, name, similarity)) for call in (value, with_interval)]
             verdict = ""
             if name in slow:

@@ -61,7 +61,7 @@ def sparse_measures(label, sizes):
     table = measure_table()
     for name in table.index[table["kind"] == "subset"]:
         if constant or table.loc[name, "fully_defined"]:
-            limit = None if name in ("jaccard", "krizek", "zucknick") else 40
+            limit = None if name in ("jaccard", "krizek", "zucknick", "redundancy_dice") else 40
             report(name, best_time(lambda name=name: get_measure(name)(fresh(supports))) / reference, limit)
     report("nogueira, jackknife interval", best_time(lambda: interval(fresh(supports))) / reference, 200)
     weighted = fresh(supports)
