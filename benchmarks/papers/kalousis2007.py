@@ -37,7 +37,7 @@ from skstab.inspection import StabilityProfileDisplay, SupportRasterDisplay
 from skstab.metrics import jaccard_stability, pearson_stability, spearman_stability
 from skstab.model_selection import StabilityCV, compare_selectors
 
-DATA = {"leukemia": "golub", "colon": "alon"}
+DATA = {"colon": "alon", "leukemia": "golub"}
 # Sets of other papers, of the same two kinds: arcene's spectra are of ovarian and prostate cancer, as two of this one.
 PROTEOMICS, GENOMICS = ("arcene",), ("gravier", "singh")
 FOLDS = StratifiedKFold(10, shuffle=True, random_state=0)
