@@ -161,4 +161,4 @@ def naming(*names: str) -> Iterator[None]:
 def _is_plain(error: Exception) -> bool:
     """Whether an error says no more by its type: not one of the user's, nor that a model is not fitted."""
     package = type(error).__module__.partition(".")[0]
-    return package in ("builtins", "numpy", "sklearn") and not isinstance(error, AttributeError)
+    return package in ("builtins", "numpy", "sklearn", "skstab") and not isinstance(error, AttributeError)

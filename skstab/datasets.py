@@ -219,9 +219,12 @@ def make_survival(
     parts = [_correlated(rng, n_samples, group_size, correlation) for _ in range(n_groups)]
     X = np.hstack([*parts, rng.standard_normal((n_samples, n_others))])
     causes = X[:, : n_groups * group_size : group_size] if group_size else X[:, :0]
-    log_hazard = effect * causes @ np.where(np.arange(causes.shape[1]) % 2, -1.0, 1.0)
-    # S(t) = exp(−t^1.5·e^η), inverted at a uniform number.
-    time = (rng.standard_exponential(n_samples) * np.exp(-log_hazard)) ** (1 / 1.5)
+    with np.errstate(over="ignore", invalid="ignore"):
+        log_hazard = effect * causes @ np.where(np.arange(causes.shape[1]) % 2, -1.0, 1.0)
+        # S(t) = exp(−t^1.5·e^η), inverted at a uniform number.
+        time = (rng.standard_exponential(n_samples) * np.exp(-log_hazard)) ** (1 / 1.5)
+    if not (np.isfinite(time).all() and time.min() > 0):
+        raise ValueError(f"effect must be closer to 0, since some times are 0 or infinite with it, got {effect!r}")
     limit = rng.standard_exponential(n_samples) * _mean_limit(time, censoring)
     y = np.empty(n_samples, dtype=[("event", bool), ("time", np.float64)])
     y["event"], y["time"] = time <= limit, np.minimum(time, limit)
@@ -236,4 +239,5 @@ def _mean_limit(time: Any, share: float) -> float:
     from scipy.optimize import brentq
 
     highest = -np.log1p(-share) / time.min()  # rate at which even the shortest time is censored that often
-    return 1 / float(brentq(lambda rate: np.mean(-np.expm1(-rate * time)) - share, 0.0, highest))
+    rate = float(brentq(lambda rate: np.mean(-np.expm1(-rate * time)) - share, 0.0, highest))
+    return 1 / rate if rate > 0 else float("inf")

@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import Lasso, LogisticRegression
 
+from skstab.datasets import make_correlated_groups, make_survival
 from skstab.feature_selection import HybridRFE, StabilitySelection, relieff, stability_selection_bounds, welch_variance
 from skstab.inspection import (
     CalibrationDisplay,
@@ -61,6 +62,9 @@ def selection(**params):
 
 
 CALLS = {
+    "effect": [lambda: make_survival(effect=1e308), lambda: make_survival(effect=-1e6)],
+    "n_samples": [lambda: make_survival(HUGE), lambda: make_correlated_groups(HUGE)],
+    "n_groups": [lambda: make_survival(n_groups=HUGE)],
     # The argument that is wrong, and the call.
     "confidence_level": [lambda: stability_interval(RUNS, confidence_level="a")],
     "threshold": [lambda: stability_test(RUNS, {}), lambda: selection(threshold=pd.NA), lambda: cv(threshold=RUNS)],
@@ -111,7 +115,9 @@ CALLS = {
         lambda: make_stability_scorer(random_state=np.nan),
     ],
     "bound": [lambda: make_stability_scorer(bound=np.zeros(2))],
-    "cv": [lambda: make_stability_scorer(cv=np.nan), lambda: cv(cv=[[]]), lambda: cv(cv=1j)],
+    "cv": [lambda: make_stability_scorer(cv=np.nan), lambda: cv(cv=[[]]), lambda: cv(cv=np.array(0)), lambda: cv(cv=0)],
+    "estimator_name": [lambda: Runs(RUNS, estimator_name=np.nan)],
+    "why_no_support": [lambda: Runs(RUNS, why_no_support=3)],
     "scoring": [lambda: stability_scoring(scoring=[3]), lambda: stability_scoring(scoring=3)],
     "support": [lambda: cv(support=pd.NA), lambda: cv(support=np.array(["refit", "refit"]))],
     "perturb": [lambda: cv(perturb=np.zeros(2)), lambda: cv(perturb=HUGE), lambda: cv(perturb=True)],
@@ -123,7 +129,10 @@ CALLS = {
         lambda: selection(assumption=np.zeros(2)),
         lambda: stability_selection_bounds(9, q=1, pfer=1, assumption={}),
     ],
-    "n_features": [lambda: stability_selection_bounds(HUGE, threshold=0.9, pfer=1)],
+    "n_features": [
+        lambda: stability_selection_bounds(HUGE, threshold=0.9, pfer=1),
+        lambda: input_columns(SelectKBest(k=2).fit(X, Y), HUGE),
+    ],
     "q": [lambda: stability_selection_bounds(9, q="a", pfer=1), lambda: selection(q=True)],
     "loss": [lambda: HybridRFE(loss=np.zeros(2)).fit(X, Y), lambda: HybridRFE(loss=pd.NA).fit(X, Y)],
     "criterion": [lambda: HybridRFE(2, n_stable_features=1, criterion=lambda *_: "a").fit(X, Y)],
@@ -137,6 +146,7 @@ CALLS = {
         lambda: cv().fit([[1, 0], [1]], Y),
         lambda: selection().fit(X.astype(complex), Y),
         lambda: feature_clusters(3),
+        lambda: selection_of(FITTED, X[:, :2]),
         lambda: linear_importance(FITTED, "a"),
         lambda: list(FEW.split(np.zeros((1, 2)))),
     ],
@@ -151,7 +161,7 @@ CALLS = {
     "feature_names": [lambda: Runs(RUNS, feature_names=3), lambda: StabilityPathDisplay([[1]], [1], feature_names=3)],
     "scores": [lambda: Runs(RUNS, scores=3)],
     "which": [lambda: Runs(RUNS).take(np.zeros((1, 1, 1), dtype=int)), lambda: Runs(RUNS).take(HUGE)],
-    "parts": [lambda: Runs.concat(3), lambda: Outputs.concat(3)],
+    "parts": [lambda: Runs.concat(3), lambda: Runs.concat(np.array(0)), lambda: Outputs.concat(3)],
     "missing_score": [lambda: Runs.concat([Runs(RUNS)], missing_score="a")],
     "selections": [lambda: Runs.from_selections(3, n_features=2)],
     "path": [lambda: Runs(RUNS).save(3), lambda: Runs.load(3.5)],
@@ -176,6 +186,11 @@ CASES = [pytest.param(name, call, id=f"{name}-{place}") for name in CALLS for pl
 def test_an_error_names_the_argument(name, call):
     with pytest.raises((TypeError, ValueError), match=rf"\b{name}\b"):
         call()
+
+
+def test_nearly_no_censoring_is_none():
+    _, y, _ = make_survival(censoring=1e-308, random_state=0)
+    assert y["event"].all()
 
 
 def test_more_neighbours_than_an_array_could_have_are_all_rows():

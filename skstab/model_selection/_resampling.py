@@ -33,7 +33,8 @@ def splitter_for(
 ) -> Any:
     """Turn the parameter `cv` into a splitter; None gives bootstrap samples, or the whole sample to perturb."""
     if cv is not None:
-        return check_cv(cv, y, classifier=classifier)
+        with naming("cv", "y"):
+            return check_cv(cv, y, classifier=classifier)
     if perturb is not None:
         return WholeSampleSplit(n_splits=N_RUNS)
     seed = int(np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(1)[0])

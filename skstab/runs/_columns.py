@@ -18,7 +18,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skstab._checks import naming
+from skstab._checks import check_int, naming
 from skstab._compat import take_columns
 from skstab._pipelines import class_name, parts_of, steps_of
 from skstab._typing import FloatArray, IntArray
@@ -89,6 +89,7 @@ def input_columns(transformer: Any, n_features: int) -> IntArray:
     """
     if isinstance(transformer, type):
         raise TypeError(f"transformer must be a fitted object, not a class, got {transformer!r}")
+    check_int(n_features, "n_features", least=0)
     if isinstance(transformer, Pipeline):
         return _through(steps_of(transformer), "", n_features).inputs
     return output_to_input_columns("transformer", transformer, n_features).inputs

@@ -19,6 +19,7 @@ __all__ = [
     "check_refit",
     "check_rows",
     "check_table",
+    "check_text",
     "check_vector",
     "check_which",
     "join_common",
@@ -111,6 +112,13 @@ def check_refit(mask: Any, n_features: int) -> BoolArray:
     if checked.dtype != bool or checked.shape != (n_features,):
         raise ValueError(f"refit must be {n_features} booleans, one for each feature, got {mask!r}")
     return checked
+
+
+def check_text(text: Any, name: str) -> str | None:
+    """Check a text, or None."""
+    if not (text is None or isinstance(text, str)):
+        raise TypeError(f"{name} must be None or a text, got {text!r}")
+    return text
 
 
 def check_which(which: Any, n_runs: int, name: str = "which") -> IntArray:

@@ -31,6 +31,7 @@ from skstab.runs._fields import (
     check_refit,
     check_rows,
     check_table,
+    check_text,
     check_vector,
     check_which,
     join_common,
@@ -170,8 +171,8 @@ class Runs:
             None if outputs is None else check_outputs(outputs, masks.shape),
             None if refit is None else check_refit(refit, n_features),
             check_int(n_failed, "n_failed", least=0),
-            why_no_support,
-            estimator_name,
+            check_text(why_no_support, "why_no_support"),
+            check_text(estimator_name, "estimator_name"),
         )
         self.__setstate__({field.name: value for field, value in zip(fields(self), values, strict=True)})
 
@@ -278,7 +279,8 @@ class Runs:
         runs : Runs
             In the form, dense or sparse, that takes less memory.
         """
-        listed = as_list(selections)
+        with naming("selections"):
+            listed = as_list(selections)
         if not isinstance(listed, list) or not all(
             isinstance(selection, Reading | Selection | PackedSelection) for selection in listed
         ):
@@ -314,7 +316,8 @@ class Runs:
         runs : Runs
             All runs, in this order. `refit` is that of the first part.
         """
-        joined = as_list(parts)
+        with naming("parts"):
+            joined = as_list(parts)
         if not isinstance(joined, list) or not joined or not all(isinstance(part, Runs) for part in joined):
             raise TypeError(f"parts must be one or more Runs, got {joined!r}")
         if not is_real(missing_score):

@@ -484,6 +484,7 @@ MAY_BE_NAN = {
     "correlation",  # of what has no partner
     "standard_error",  # of the conformal method
     *("row_predictions", "losses", "compare_selectors accuracy"),  # of rows that a run did not leave out
+    "compare_selectors score",  # where the function given as scoring fails
     *(f"{name}.{method}" for name in ("StabilityCV", "StabilitySearchCV") for method in _OF_THE_ESTIMATOR),
     *("get_measure", "Measure.look_up", "measure_table"),  # a measure may have no bounds
 }
