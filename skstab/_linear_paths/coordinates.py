@@ -6,7 +6,7 @@ than factorising the active set anew for each penalty.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from skstab._linear_paths.linear_models import LinearModels
 
-__all__ = ["descended", "prefers_descent"]
+__all__ = ["Centred", "centred", "descended", "prefers_descent"]
 
 _TIGHT = 1e-5  # tolerances from which on a direct solution costs less
 
@@ -29,19 +29,32 @@ def prefers_descent(estimator: Any, X: Any, sample_weight: Any = None) -> bool:
     return bool(estimator.l1_ratio < 1 or (X.shape[1] <= X.shape[0] and estimator.tol >= _TIGHT))
 
 
-def descended(estimator: Any, X: Any, y: Any, values: Any) -> LinearModels | None:
+class Centred(NamedTuple):
+    """Rows whose columns and outputs have a mean of zero, or as they are, and what was subtracted."""
+
+    columns: Any  # in Fortran order
+    targets: Any
+    middle: Any
+    means: Any
+
+
+def centred(X: Any, y: Any, fit_intercept: bool) -> Centred:
+    """Check rows and subtract the means that an intercept takes up."""
+    table = check_array(X, dtype=np.float64)
+    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(len(table), -1)
+    middle, means = np.zeros(table.shape[1]), np.zeros(outputs.shape[1])
+    if fit_intercept:
+        middle, means = table.mean(axis=0), outputs.mean(axis=0)
+    return Centred(np.asfortranarray(table - middle), outputs - means, middle, means)
+
+
+def descended(estimator: Any, rows: Centred, values: Any) -> LinearModels | None:
     """The models at values of `alpha`, in any order; None where there are values that have no path."""
     alphas = np.asarray(values, dtype=np.float64)
     if not ((alphas > 0) & (alphas < np.inf)).all():
         return None
-    table = check_array(X, dtype=np.float64)
-    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(len(table), -1)
-    middle, means = np.zeros(table.shape[1]), np.zeros(outputs.shape[1])
-    if estimator.fit_intercept:
-        middle, means = table.mean(axis=0), outputs.mean(axis=0)
-    columns = np.asfortranarray(table - middle)
-    coefs = np.stack([_descend(estimator, columns, target, alphas) for target in (outputs - means).T], axis=1)
-    return LinearModels(coefs, means - coefs @ middle)
+    coefs = np.stack([_descend(estimator, rows.columns, target, alphas) for target in rows.targets.T], axis=1)
+    return LinearModels(coefs, rows.means - coefs @ rows.middle)
 
 
 def _descend(estimator: Any, X: Any, y: Any, alphas: Any) -> Any:

@@ -31,11 +31,7 @@ class Link(NamedTuple):
     settings: dict[str, Hashable]  # parameters that the candidate sets in this step
     seeds: tuple[tuple[str, int], ...]  # parameters to seed, with their places among all seeds of the candidate
     alone: bool = False  # whether the step may overwrite its input
-
-    @property
-    def followed(self) -> str | None:
-        """Name of the parameter that can be followed."""
-        return None if self.alone else followed_parameter(self.step)
+    followed: str | None = None  # name of the parameter that can be followed
 
     @property
     def kind(self) -> Hashable:
@@ -96,7 +92,8 @@ def _candidate(estimator: Any, params: Mapping[str, Any], *, whole: bool) -> Can
     keys = {name: _key(value) for name, value in params.items()}
     alone = _may_overwrite(copy)
     if alone or whole or not _can_be_taken_apart(copy, keys):
-        return Candidate(copy, seeds, (Link("", copy, keys, tuple(places.items()), alone),))
+        followed = None if alone else followed_parameter(copy)
+        return Candidate(copy, seeds, (Link("", copy, keys, tuple(places.items()), alone, followed),))
     return Candidate(copy, seeds, tuple(_link(name, step, keys, places) for name, step in copy.steps))
 
 
@@ -124,7 +121,7 @@ def _link(name: str, step: Any, keys: Mapping[str, Hashable], places: Mapping[st
     prefix = f"{name}__"
     own = {key.removeprefix(prefix): value for key, value in keys.items() if key == name or key.startswith(prefix)}
     seeds = tuple((key.removeprefix(prefix), place) for key, place in places.items() if key.startswith(prefix))
-    return Link(name, step, own, seeds)
+    return Link(name, step, own, seeds, followed=followed_parameter(step))
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------------

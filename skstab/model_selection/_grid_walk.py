@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from skstab._random import with_seeds
 from skstab.model_selection._grid import Family, Sibling
-from skstab.model_selection._together import fit_together
+from skstab.model_selection._together import LastCall, fit_together
 
 __all__ = ["Fitted", "GridWalk"]
 
@@ -43,6 +43,7 @@ class GridWalk:
     y: Any
     seeds: Sequence[int]
     fit_params: dict[str, Any]
+    last: LastCall = field(default_factory=LastCall)
 
     def fitted(
         self, families: Sequence[Family], X: Any, before: tuple[tuple[str, Any], ...] = (), spent: float = 0.0
@@ -87,7 +88,7 @@ class GridWalk:
     def _together(self, family: Family, X: Any) -> list[Any] | None:
         values = [sibling.value for sibling in family.siblings]
         try:
-            return fit_together(self._seeded(family), values, X, self.y, self.fit_params)
+            return fit_together(self._seeded(family), values, X, self.y, self.fit_params, self.last)
         except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
             return None
 

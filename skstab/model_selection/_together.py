@@ -5,7 +5,7 @@ The results are those of single fits, at the tolerance of the estimator where a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from itertools import pairwise
@@ -19,12 +19,12 @@ from sklearn.utils.validation import validate_data
 
 from skstab._checks import is_int, is_number
 from skstab._compat import check_own_parameters, squared_importances
-from skstab._linear_paths.coordinates import descended, prefers_descent
+from skstab._linear_paths.coordinates import centred, descended, prefers_descent
 from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_models
 from skstab._typing import IntArray
 from skstab.model_selection._shared_predictions import sharing_predictions
 
-__all__ = ["fit_together", "followed_parameter"]
+__all__ = ["LastCall", "fit_together", "followed_parameter"]
 
 
 def followed_parameter(step: Any) -> str | None:
@@ -35,13 +35,40 @@ def followed_parameter(step: Any) -> str | None:
     if type(step) is RFE:
         return "n_features_to_select"
     if type(step) is SelectFromModel:
-        known = not step.prefit and step.max_features is None and type(step.estimator) in PARAMETERS
+        known = not step.prefit and step.max_features is None and _has_path(step.estimator)
         return f"estimator__{PARAMETERS[type(step.estimator)]}" if known else None
     own: str | None = getattr(step, "__skstab_followed__", None)
-    return own or PARAMETERS.get(type(step))
+    return own or (PARAMETERS[type(step)] if _has_path(step) else None)
 
 
-def fit_together(step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: dict[str, Any]) -> list[Any] | None:
+def _has_path(model: Any) -> bool:
+    """Whether a model is known and its parameters are valid; where they are not, its own fit says so."""
+    if type(model) not in PARAMETERS:
+        return False
+    try:
+        check_own_parameters(model)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+class LastCall:
+    """The result of the last call, for the next one with the same objects: steps that differ share their rows."""
+
+    def __init__(self) -> None:
+        self.known: tuple[Any, ...] = ()
+        self.result: Any = None
+
+    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
+        asked = (function, *args)
+        if len(asked) != len(self.known) or any(a is not b for a, b in zip(asked, self.known, strict=True)):
+            self.known, self.result = asked, function(*args)
+        return self.result
+
+
+def fit_together(
+    step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: dict[str, Any], last: LastCall | None = None
+) -> list[Any] | None:
     """Fit a step for each value of the parameter that it follows; None where that takes single fits.
 
     Parameters
@@ -54,6 +81,8 @@ def fit_together(step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: d
         What it is fitted on.
     fit_params : dict
         Further parameters of `fit`.
+    last : LastCall, default=None
+        What calls for other steps on the same rows have left.
 
     Returns
     -------
@@ -62,7 +91,8 @@ def fit_together(step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: d
     """
     if type(step) in PARAMETERS or type(step) is SelectFromModel:
         known = fit_params.keys() <= {"sample_weight"}
-        return _fit_path(step, values, X, y, fit_params.get("sample_weight")) if known else None
+        weight = fit_params.get("sample_weight")
+        return _fit_path(step, values, X, y, weight, last or LastCall()) if known else None
     if fit_params:
         return None
     if type(step) is RFE:
@@ -74,13 +104,12 @@ def fit_together(step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: d
 # -- paths of sparse models --------------------------------------------------------------------------------------------
 
 
-def _fit_path(step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: Any) -> list[Any] | None:
+def _fit_path(step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: Any, last: LastCall) -> list[Any] | None:
     model = step.estimator if type(step) is SelectFromModel else step
     if y is None or (is_classifier(model) and len(np.unique(y)) < 2):  # an error, which the model words itself
         return None
-    check_own_parameters(model)
     if prefers_descent(model, X, sample_weight):
-        found = descended(model, X, y, values)
+        found = descended(model, last(centred, X, y, model.fit_intercept), values)
     else:
         found = linear_models(model, X, y, values, sample_weight=sample_weight)
     if found is None:
