@@ -139,10 +139,16 @@ def by_bound(halves, assumption, codes=ALL):
     return path.max(axis=1) >= 0.75 - 1e-10
 
 
-def efp_of(halves, m, path=None):
-    delta = 1.25 if halves.model == "curved" else exponent_of(correlation_of(halves.X, ALL).mean)
-    path = halves.path if path is None else path
-    return expected_false_positives(path, halves.penalties, n_pairs=N_PAIRS, m=m, delta=delta)
+def efp_of(halves, m, path=None, codes=ALL):
+    between = correlation_of(halves.X, codes)
+    return expected_false_positives(
+        halves.path if path is None else path,
+        halves.penalties,
+        n_pairs=N_PAIRS,
+        m=m,
+        delta=1.25 if halves.model == "curved" else exponent_of(between.mean),
+        two_steps=between.nearest <= 0.25,
+    )
 
 
 def calibrated(halves, cap):
@@ -162,7 +168,7 @@ def grouped(halves, rule):
     """A rule on blocks of five; its representatives count as true where the block has a true feature."""
     codes = ALL // 5
     path = halves.shares(None, codes, clusters=True)
-    chosen = by_bound(halves, "unimodal", codes) if rule == "bound" else efp_of(halves, 2, path) <= TARGET
+    chosen = by_bound(halves, "unimodal", codes) if rule == "bound" else efp_of(halves, 2, path, codes) <= TARGET
     mask = representatives(chosen, codes, halves.path.mean(axis=1))
     hit = np.isin(codes, codes[TRUE]) & mask
     moved = mask & ~hit

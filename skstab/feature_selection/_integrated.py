@@ -33,14 +33,19 @@ _CERTAIN = 0.2  # expected false positives up to which features count as true
 _MOST_COLUMNS = 1000  # that are correlated with all others
 
 
-def expected_false_positives(path: Floats, penalties: Floats, *, n_pairs: int, m: int, delta: float) -> Floats:
+def expected_false_positives(
+    path: Floats, penalties: Floats, *, n_pairs: int, m: int, delta: float, two_steps: bool = True
+) -> Floats:
     """Bound on the expected number of wrong features among those that score at least as much, for each feature.
 
     The path has a row for each feature and a column for each penalty, the sparse end first. Both integrals are over the
-    same measure, on the range where the bound at each penalty is at most 0.2.
+    same measure, on the range where the bound at each penalty is at most 0.2. In a second step, features with at most
+    0.2 expected false positives count as true.
     """
     nothing = np.zeros(len(path), dtype=bool)
     first = _efp_beside(nothing, path, penalties, n_pairs=n_pairs, m=m, delta=delta)
+    if not two_steps:
+        return first
     return _efp_beside(first <= _CERTAIN, path, penalties, n_pairs=n_pairs, m=m, delta=delta)
 
 

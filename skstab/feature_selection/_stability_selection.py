@@ -244,8 +244,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     exceeds one half, with a density of λ^−δ: m = 2 for sparse models, with δ = 1 where features hardly correlate (mean
     absolute correlation up to 0.05), 0 from 0.25 on, and linear between; m = 3 and δ = 1.25 for importances; m = 2 and
     equal weights for the values of any other parameter. The range ends where the expected score of all wrong features
-    together may exceed 0.2, so it depends little on the grid. Features that have an `efp_` of at most 0.2 at first
-    count as true in a second step: their selections are not held against the others. The bound for m > 1 rests on a
+    together may exceed 0.2, so it depends little on the grid. Unless features correlate, those that have an `efp_` of
+    at most 0.2 at first count as true in a second step: their selections are not held against the others. The bound
+    for m > 1 rests on a
     condition that cannot be checked: that wrong features are selected by m pairs of halves at once no more often than
     if the pairs were independent. Wrong features that correlate with true ones break it; a warning is given where
     features correlate.
@@ -672,7 +673,13 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         path = pairs.shares(self._n_units, clusters=True)
         penalties, order, m, delta = self._measure(path, paths)
         self._unit_efp = expected_false_positives(
-            path[:, order], penalties, n_pairs=len(pairs.halves) // 2, m=m, delta=delta
+            path[:, order],
+            penalties,
+            n_pairs=len(pairs.halves) // 2,
+            m=m,
+            delta=delta,
+            # Wrong features that correlate with true ones leave no room for it.
+            two_steps=self._correlation.nearest <= _CORRELATED,
         )
         self._unit_q_values = q_values(self._unit_efp)
         self.efp_, self.q_values_ = self._unit_efp[self._codes], self._unit_q_values[self._codes]

@@ -110,6 +110,8 @@ def test_expected_false_positives_are_the_ratio_of_two_integrals(seed, m, delta)
     penalties = np.geomspace(1, 0.05, 8)
     found = expected_false_positives(path, penalties, n_pairs=B, m=m, delta=delta)
     first = slow_efp(path, penalties, B, m, delta)
+    once = expected_false_positives(path, penalties, n_pairs=B, m=m, delta=delta, two_steps=False)
+    np.testing.assert_allclose(once, first)
     certain = {j for j in range(len(path)) if first[j] <= 0.2}
     np.testing.assert_allclose(found, slow_efp(path, penalties, B, m, delta, certain))
 

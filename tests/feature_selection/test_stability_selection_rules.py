@@ -138,6 +138,10 @@ def test_correlated_features_are_warned_of_where_it_matters(data):
     X = np.repeat(data[0][:, :8], 2, axis=1) + 0.3 * np.random.default_rng(1).standard_normal((N, 16))
     with pytest.warns(UserWarning, match="features correlate with others: efp_ and q_values_ assume"):
         found = select((X, data[1]), efp=1)
+    delta = exponent_of(correlation_of(X, np.arange(16)).mean)
+    measure = {"n_pairs": 10, "m": 2, "delta": delta, "two_steps": False}
+    expected = expected_false_positives(found.selection_path_, found.param_values_, **measure)
+    np.testing.assert_allclose(found.efp_, expected)
     found.retarget(threshold=0.8)
     select((X, data[1]), efp=1, groups=np.arange(16) // 2)
 
