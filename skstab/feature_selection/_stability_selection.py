@@ -245,11 +245,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     absolute correlation up to 0.05), 0 from 0.25 on, and linear between; m = 3 and δ = 1.25 for importances; m = 2 and
     equal weights for the values of any other parameter. The range ends where the expected score of all wrong features
     together may exceed 0.2, so it depends little on the grid. Unless features correlate, those that have an `efp_` of
-    at most 0.2 at first count as true in a second step: their selections are not held against the others. The bound
-    for m > 1 rests on a
-    condition that cannot be checked: that wrong features are selected by m pairs of halves at once no more often than
-    if the pairs were independent. Wrong features that correlate with true ones break it; a warning is given where
-    features correlate.
+    at most 0.2 at first count as true in a second step: their selections are not held against the others.
+
+    The bound for m > 1 rests on a condition that cannot be checked: that wrong features are selected by m pairs of
+    halves at once no more often than if the pairs were independent. Wrong features that correlate with true ones break
+    it; a warning is given where features correlate.
 
     References
     ----------
