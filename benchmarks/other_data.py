@@ -57,6 +57,11 @@ def linear(rng, n, d=60, n_true=8, rho=0.0, noise=2.0, df=None):
     return X, X[:, : 3 * n_true : 3] @ np.linspace(1.5, 0.3, n_true) + noise * error
 
 
+def equal_effects(rng, n, d=40, n_true=5):
+    X = rng.standard_normal((n, d))
+    return X, X[:, :n_true].sum(axis=1) + rng.standard_normal(n)
+
+
 def many_weak(rng, n, d=150):
     X = rng.standard_normal((n, d))
     return X, X @ np.linspace(0.4, 0.0, d) + 2 * rng.standard_normal(n)
@@ -340,6 +345,37 @@ def summary(found, truth):
     }
 
 
+# -- selections that hardly vary ---------------------------------------------------------------------------------------
+
+
+def nearly_the_same(n_sets, n_truth):
+    """Five equal effects of 40 features, the five best by F: coverage where most pairs of halves agree entirely."""
+    rows, rng = [], np.random.default_rng(7)
+    for n_rows in (200, 260, 320, 400, 500):
+        case = Case(f"n = {n_rows}", True, equal_effects, partial(k_best, f_regression, 5), n_rows, False)
+        truth = get_measure("nogueira")(runs_of(case, rng, n_rows // 2, n_truth) > 0)
+        found = []
+        for number in range(n_sets):
+            X, y = case.draw(rng, n_rows)
+            splits = ComplementaryPairsSplit(2 * N_PAIRS, random_state=number).split(X)
+            halves = np.array([case.select(X[rows], y[rows]) > 0 for rows, _ in splits])
+            found.append((replication_stability(halves, confidence_level=LEVEL), spread_alone(halves)))
+        own, alone = (summary(kind, truth) for kind in zip(*found, strict=True))
+        names = {"coverage": own["coverage"], "width": own["width"]}
+        names |= {"spread alone: coverage": alone["coverage"], "width ": alone["width"]}
+        rows.append({"rows": case.name, "Φ(n/2)": truth} | names)
+    return pd.DataFrame(rows)
+
+
+def spread_alone(halves):
+    """The replication interval by the spread of the pairs, which is nothing where all pairs are equally similar."""
+    measure = get_measure("nogueira")
+    estimate, values = measure.within_pairs(measure.check(halves))
+    half = stats.t(N_PAIRS - 1).ppf((1 + LEVEL) / 2) * np.std(values, ddof=1) * np.sqrt(1 / N_PAIRS + 1)
+    interval = replication_stability(halves, confidence_level=LEVEL)
+    return replace(interval, low=max(estimate - half, -1.0), high=min(estimate + half, 1.0))
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
@@ -407,6 +443,8 @@ def main():
         show(table(found[found["held_out"] == held_out]))
     print("\n## Coverage over the pairs, mean (worst)\n")
     show(means(found))
+    print("\n## Where nearly all pairs of halves agree\n")
+    show(nearly_the_same(*((40, 500) if options.quick else (300, 4000))))
     floor = found[(found["measure"] == "nogueira") & (found["kind"] == "replication")]["floor"]
     print(f"\nThe lower end of the replication interval is below Φ(n) in {floor.mean():.3f} of the data sets.")
     print(f"\n{n_warned} data sets with a warning about features that take turns; {time.perf_counter() - start:.0f} s")

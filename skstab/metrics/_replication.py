@@ -17,8 +17,9 @@ from skstab._checks import check_level, naming
 from skstab._typing import MeasureLike, RunsLike
 from skstab.metrics._inference import checked, quantile
 from skstab.metrics._measure import Measure, PairValues
+from skstab.metrics._pairwise import overlap
 from skstab.metrics._results import StabilityInterval
-from skstab.metrics._tables import Table
+from skstab.metrics._tables import Supports, Table
 
 HALF_SIZE, FULL_SIZE = 1.0, 2.0
 _LEAST_PAIRS = 3
@@ -63,8 +64,11 @@ def replication_stability(
     v = K − K²/d, the `nogueira` measure is Φ̂ = (A − K²/d) / v. Each pair has a value g_b: its similarity for an average
     over pairs, the influence value for `nogueira`, the jackknife's pseudo-value for the others. The interval is
     Φ̂ ± t · sd(g) · √(1/B + 1), Student's t with B − 1 degrees of freedom. The 1 stands for the variation between data
-    sets, of which the pairs of one data set show only a part. It is calibrated by simulation, not derived. When all
-    pairs are equally similar the width is zero: the pairs hold no hint of what others would show.
+    sets, of which the pairs of one data set show only a part. It is calibrated by simulation, not derived.
+
+    B pairs that are all equally similar do not show that others would be: with a probability of 1 − confidence_level
+    all B agree even where a share p = 1 − (1 − confidence_level)^(1/B) of pairs differs. For sets, sd(g) is therefore
+    at least the deviation that a share p of pairs with one exchanged feature would cause.
 
     Examples
     --------
@@ -78,7 +82,8 @@ def replication_stability(
     chosen, table = checked(_in_pairs(data, "data"), measure, "data")
     pairs = _within_pairs(chosen, table, "data")
     chosen.warn_if_trivial(table, pairs.estimate)
-    return _interval(pairs.estimate, pairs, HALF_SIZE, chosen.range(2), "replication", confidence_level)
+    least = _least_deviation(chosen, table, confidence_level)
+    return _interval(pairs.estimate, pairs, least, HALF_SIZE, chosen.range(2), "replication", confidence_level)
 
 
 def full_size_interval(
@@ -125,10 +130,12 @@ def full_size_interval(
     0.55 (90% interval 0.31 to 0.78, other data)
     """
     chosen, table = checked(whole, measure, "whole")
-    pairs = _within_pairs(chosen, chosen.check(_in_pairs(halves, "halves"), name="halves"), "halves")
+    of_halves = chosen.check(_in_pairs(halves, "halves"), name="halves")
+    pairs = _within_pairs(chosen, of_halves, "halves")
+    least = _least_deviation(chosen, of_halves, confidence_level)
     bounds = chosen.range(table.n_runs)
-    found = _interval(chosen.value(table), pairs, FULL_SIZE, bounds, "full size", confidence_level)
-    floor = _interval(pairs.estimate, pairs, HALF_SIZE, bounds, "replication", confidence_level)
+    found = _interval(chosen.value(table), pairs, least, FULL_SIZE, bounds, "full size", confidence_level)
+    floor = _interval(pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level)
     return replace(found, low=min(found.low, floor.low))
 
 
@@ -153,9 +160,35 @@ def _within_pairs(measure: Measure, table: Table, name: str) -> PairValues:
     return measure.within_pairs(table)
 
 
+def _least_deviation(measure: Measure, table: Table, confidence_level: float) -> float:
+    """Deviation of pairs of which a share p differs in one feature, which B equal pairs do not rule out.
+
+    p is the largest share with (1 − p)^B ≥ 1 − confidence_level.
+    """
+    p = 1 - (1 - check_level(confidence_level)) ** (2 / table.n_runs)
+    step = _one_exchange(measure, table) if isinstance(table, Supports) else 0.0
+    return float(step * np.sqrt(p * (1 - p)))
+
+
+def _one_exchange(measure: Measure, supports: Supports) -> float:
+    """By how much one exchanged feature changes the similarity of two sets that overlap as the pairs do on average."""
+    size, d = round(supports.sizes.mean()), supports.n_features
+    if measure.within_pairs is None or not 0 < size < d:
+        return 0.0
+    even = np.arange(0, supports.n_runs, 2)
+    most = min(size, d - size)  # features that two sets of this size can differ in
+    different = np.clip(size - round(overlap(supports, even, even + 1).mean()), 0, most)
+    first = np.arange(d) < size
+    others = [np.roll(first, n) for n in (different, different + 1 if different < most else different - 1)]
+    # Twice the same pair, since some measures leave one out.
+    values = [measure.within_pairs(measure.check([first, other] * 2)).estimate for other in others]
+    return abs(values[0] - values[1])
+
+
 def _interval(
     estimate: float,
     pairs: PairValues,
+    least_deviation: float,
     between_data_sets: float,
     bounds: tuple[float, float],
     method: str,
@@ -163,7 +196,8 @@ def _interval(
 ) -> StabilityInterval:
     """Estimate ± t · sd(g) · √(1/B + c), clipped."""
     level, n_pairs = check_level(confidence_level), pairs.values.size
-    error = float(pairs.values.std(ddof=1) * np.sqrt(1 / n_pairs + between_data_sets))
+    deviation = max(float(pairs.values.std(ddof=1)), least_deviation)
+    error = deviation * float(np.sqrt(1 / n_pairs + between_data_sets))
     half = quantile((1 + level) / 2, n_pairs - 1) * error
     estimate, low, high = (float(np.clip(end, *bounds)) for end in (estimate, estimate - half, estimate + half))
     return StabilityInterval(estimate, low, high, error, method, level, about="other data")

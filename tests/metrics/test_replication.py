@@ -220,11 +220,25 @@ def test_measures_whose_value_depends_on_the_number_of_runs_are_not_served():
     assert not [name for name in SERVED if get_measure(name).varies_with_runs]
 
 
+def least_deviation(name, data, level):
+    """What a share of pairs with one exchanged feature would cause that all pairs hide with probability 1 − level."""
+    if measure_table().loc[name, "kind"] != "subset":
+        return 0.0
+    z = np.asarray(data, dtype=bool)
+    (n_runs, d), k = z.shape, round(z.sum(axis=1).mean())
+    shared = round((z[::2] & z[1::2]).sum(axis=1).mean())
+    fewer = shared - 1 if shared > max(0, 2 * k - d) else shared + 1
+    sets = [np.isin(np.arange(d), np.r_[k - r : 2 * k - r]) for r in (shared, fewer)]
+    similar = [pair_values(name, np.array([np.arange(d) < k, other] * 2)).estimate for other in sets]
+    p = 1 - (1 - level) ** (2 / n_runs)
+    return abs(similar[0] - similar[1]) * np.sqrt(p * (1 - p))
+
+
 @pytest.mark.parametrize("name", SERVED)
 def test_the_interval_is_the_formula(name):
     data, n_pairs = data_for(name, m=16), 8
     estimate, values = pair_values(name, data)
-    error = np.std(values, ddof=1) * np.sqrt(1 / n_pairs + 1)
+    error = max(np.std(values, ddof=1), least_deviation(name, data, 0.9)) * np.sqrt(1 / n_pairs + 1)
     half = stats.t(n_pairs - 1).ppf(0.95) * error
     low, high = get_measure(name).range(2)
     found = replication_stability(data, measure=name, confidence_level=0.9)
@@ -232,6 +246,18 @@ def test_the_interval_is_the_formula(name):
     assert (found.low, found.high) == pytest.approx((max(estimate - half, low), min(estimate + half, high)))
     assert (found.estimate, found.method, found.about) == (pytest.approx(estimate), "replication", "other data")
     assert found.confidence_level == 0.9
+
+
+@pytest.mark.parametrize(("k", "d"), [(1, 2), (5, 40), (30, 40)])
+def test_pairs_that_are_all_alike_do_not_promise_that_others_are(k, d):
+    alike = np.tile(np.arange(d) < k, (32, 1))
+    found = replication_stability(alike)
+    p = 1 - 0.05 ** (1 / 16)
+    error = np.sqrt(p * (1 - p)) / (k - k**2 / d) * np.sqrt(1 / 16 + 1)
+    assert found.standard_error == pytest.approx(error)
+    assert (found.estimate, found.high) == (1, 1)
+    assert found.low == pytest.approx(max(1 - stats.t(15).ppf(0.975) * error, -1))
+    assert full_size_interval(alike, alike).standard_error > error
 
 
 def test_the_full_size_interval_is_the_formula():
