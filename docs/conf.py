@@ -57,7 +57,7 @@ def measure_rows():
     """The rows of a table in Markdown, out of `measure_table`, which therefore can't go stale."""
     marks = {True: "✓", False: "✗"}
     for name, row in skstab.measure_table().iterrows():
-        flags = (row[flag] for flag in list(row.index)[list(row.index).index("fully_defined") :])
+        flags = row.loc["fully_defined":]
         link = f"{{func}}`{name} <skstab.metrics.{name}_stability>`"
         yield f"| {' | '.join([link, row['kind'], *(marks.get(flag, '–') for flag in flags)])} |"
 
