@@ -189,8 +189,15 @@ class Gathered:
         for number, run in runs.items():
             self.runs[number].append(run._replace(rows=None))
             for name, losses in {} if run.rows is None else run.rows.losses.items():
-                known = ~np.isnan(losses)
-                self.sums[number, name][:, test[known]] += np.array([losses[known], np.ones(known.sum())])
+                self._add_losses(number, name, test, losses)
+
+    def _add_losses(self, number: int, name: str, test: Any, losses: FloatArray) -> None:
+        is_known = ~np.isnan(losses)
+        if not is_known.all():
+            test, losses = test[is_known], losses[is_known]
+        total, count = self.sums[number, name]
+        total[test] += losses
+        count[test] += 1
 
     def losses(self, number: int) -> dict[str, FloatArray]:
         """Mean losses of the rows, as a table of one resample, by the name of the score."""
