@@ -134,6 +134,7 @@ CALLS = {
         lambda: input_columns(SelectKBest(k=2).fit(X, Y), HUGE),
     ],
     "q": [lambda: stability_selection_bounds(9, q="a", pfer=1), lambda: selection(q=True)],
+    "thresholds": [lambda: selection().calibrate(thresholds=[[1, 0], [1]])],
     "loss": [lambda: HybridRFE(loss=np.zeros(2)).fit(X, Y), lambda: HybridRFE(loss=pd.NA).fit(X, Y)],
     "criterion": [lambda: HybridRFE(2, n_stable_features=1, criterion=lambda *_: "a").fit(X, Y)],
     "C": [lambda: HybridRFE(C=HUGE).fit(X, Y), lambda: HybridRFE(C=True).fit(X, Y)],

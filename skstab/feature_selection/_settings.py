@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
-from skstab._checks import check_parameters, is_choice, is_estimator, is_int, is_n_jobs, is_number, is_verbosity
+from skstab._checks import check_parameters, is_choice, is_estimator, is_int, is_n_jobs, is_number, is_verbosity, naming
 from skstab.feature_selection._bounds import ASSUMPTIONS
 from skstab.feature_selection._decoys import DECOYS
 from skstab.feature_selection._held_paths import HeldName
@@ -138,7 +138,8 @@ def check_pfer(pfer: Any) -> None:
 
 def check_range(thresholds: Any) -> None:
     """Check the smallest and the largest threshold of a calibration."""
-    ends = tuple(thresholds) if np.ndim(thresholds) == 1 else ()
+    with naming("thresholds"):
+        ends = tuple(thresholds) if np.ndim(thresholds) == 1 else ()
     if len(ends) != 2 or not all(is_number(end, above=0.5, most=1) for end in ends) or ends[0] > ends[1]:
         raise ValueError(f"thresholds must be two numbers above 0.5 and at most 1 that do not fall, got {thresholds!r}")
 

@@ -44,7 +44,12 @@ def cluster_client():
 @pytest.fixture
 def client(cluster_client):
     # Also after a test has killed one: joblib makes all runs in this process when there is one worker only.
-    cluster_client.wait_for_workers(2, timeout=300)
+    try:
+        cluster_client.wait_for_workers(2, timeout=60)
+    except TimeoutError:  # on a busy machine Dask gives up workers that take long to start
+        cluster_client.cluster.scale(0)
+        cluster_client.cluster.scale(2)
+        cluster_client.wait_for_workers(2, timeout=300)
     return cluster_client
 
 
@@ -140,7 +145,10 @@ def test_dask_does_not_ship_x_with_each_run(told, client, wide_data):
 # -- interrupting ------------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """
+import signal
 import sys
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell ignores in what it runs in the background
 from tests.model_selection.test_backends import make_classification, runs_of, slow_lasso
 
 try:
