@@ -31,26 +31,16 @@ def data():
     return make_classification(200, 40, n_informative=5, random_state=0)
 
 
-@pytest.fixture(scope="module")
-def cluster_client():
+@pytest.fixture
+def client():
+    """A cluster of its own for each test: on a busy machine Dask may give up a worker that a test has killed."""
     distributed = pytest.importorskip("distributed")
     patient = {f"distributed.comm.timeouts.{name}": "300s" for name in ("connect", "tcp")}
     with pytest.importorskip("dask").config.set(patient):
         cluster = distributed.LocalCluster(n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0")
         with cluster, distributed.Client(cluster) as client:
+            client.wait_for_workers(2, timeout=300)
             yield client
-
-
-@pytest.fixture
-def client(cluster_client):
-    # Also after a test has killed one: joblib makes all runs in this process when there is one worker only.
-    try:
-        cluster_client.wait_for_workers(2, timeout=60)
-    except TimeoutError:  # on a busy machine Dask gives up workers that take long to start
-        cluster_client.cluster.scale(0)
-        cluster_client.cluster.scale(2)
-        cluster_client.wait_for_workers(2, timeout=300)
-    return cluster_client
 
 
 def lasso():
