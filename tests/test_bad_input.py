@@ -134,6 +134,7 @@ CALLS = {
         lambda: input_columns(SelectKBest(k=2).fit(X, Y), HUGE),
     ],
     "q": [lambda: stability_selection_bounds(9, q="a", pfer=1), lambda: selection(q=True)],
+    "n_pairs": [lambda: stability_selection_bounds(9, q=2, pfer=1, n_pairs=HUGE)],
     "thresholds": [lambda: selection().calibrate(thresholds=[[1, 0], [1]])],
     "loss": [lambda: HybridRFE(loss=np.zeros(2)).fit(X, Y), lambda: HybridRFE(loss=pd.NA).fit(X, Y)],
     "criterion": [lambda: HybridRFE(2, n_stable_features=1, criterion=lambda *_: "a").fit(X, Y)],
@@ -187,6 +188,10 @@ CASES = [pytest.param(name, call, id=f"{name}-{place}") for name in CALLS for pl
 def test_an_error_names_the_argument(name, call):
     with pytest.raises((TypeError, ValueError), match=rf"\b{name}\b"):
         call()
+
+
+def test_a_bound_that_all_features_keep_to():
+    assert stability_selection_bounds(5, threshold=0.9, pfer=1e308, assumption="none").q == 5
 
 
 def test_nearly_no_censoring_is_none():

@@ -22,6 +22,7 @@ __all__ = ["StabilityBounds", "per_family_errors", "stability_selection_bounds"]
 Floats = NDArray[np.float64]
 
 ASSUMPTIONS = ("none", "unimodal", "r-concave")
+_MOST_PAIRS = 10**7  # for which all thresholds are tried
 
 
 class StabilityBounds(NamedTuple):
@@ -165,7 +166,7 @@ def _largest_q(n_features: int, threshold: float, pfer: float, n_pairs: int, ass
     """Largest number of features in a subsample that keeps to `pfer`, 0 where none does; the bound grows with it."""
     bound = partial(per_family_errors, n_features, threshold=threshold, n_pairs=n_pairs, assumption=assumption)
     if assumption == "none":
-        q = min(int(sqrt(pfer * (2 * threshold - 1) * n_features)), n_features)
+        q = int(min(sqrt(pfer * (2 * threshold - 1) * n_features), n_features))
     else:
         # At a tie stabs rounds a numerical root down, which mostly lies just below it.
         limit = pfer * (1 - 1e-10) if assumption == "unimodal" else pfer
@@ -282,7 +283,12 @@ def _check(n_features: Any, q: Any, threshold: Any, pfer: Any, n_pairs: Any, ass
     expected = (
         ("assumption", assumption, f"one of {', '.join(map(repr, ASSUMPTIONS))}", is_choice(assumption, *ASSUMPTIONS)),
         ("n_features", n_features, "an int of at least 1, and below 2**63", is_int(n_features, 1, 2**63 - 1)),
-        ("n_pairs", n_pairs, f"an int of at least {1 + is_concave}", _is_whole(n_pairs, 1 + is_concave)),
+        (
+            "n_pairs",
+            n_pairs,
+            f"an int of at least {1 + is_concave} and of at most 10**7",
+            is_int(n_pairs, 1 + is_concave, _MOST_PAIRS),
+        ),
         ("q", q, "a number above 0 and at most n_features", q is None or _is_part_of(q, n_features)),
         ("pfer", pfer, "a positive number", pfer is None or is_number(pfer, above=0)),
         ("threshold", threshold, *_expected_threshold(threshold, n_pairs, is_concave=is_concave)),
