@@ -173,7 +173,7 @@ ABOUT = {
     "hybrid-rfe": "the same elimination, after a filter that looks at each feature alone has chosen some to keep",
     "stability-selection": "the lasso on many halves of the rows; features that many of them select are kept",
     "forest": "the features that a random forest uses most",
-    "k-best": "the features most related to the target, each looked at alone (F-test), then a linear model on them",
+    "k-best": "the features most related to the target, each looked at alone by a test, then a linear model on them",
 }
 
 

@@ -6,6 +6,7 @@ import base64
 import io
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,8 +68,11 @@ def between(low: Any, high: Any, digits: int = 2) -> Cell:
     return Cell(f"{low:.{digits}f} to {high:.{digits}f}", float(low)) if np.isfinite(low) else Cell("–")
 
 
-def draw(display: Any, alt: str, caption: str, **options: Any) -> Picture:
-    """Draw a display into a data URI: inside an image its content cannot interfere with the page."""
+def draw(display: Any, alt: str, caption: str, *, labels: Mapping[str, str] | None = None) -> Picture:
+    """Draw a display into a data URI: inside an image its content cannot interfere with the page.
+
+    `labels` replaces those of the axes, `xlabel` or `ylabel`.
+    """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
@@ -76,7 +80,9 @@ def draw(display: Any, alt: str, caption: str, **options: Any) -> Picture:
     with mpl.rc_context(_SVG_STYLE), warnings.catch_warnings():
         # About glyphs that matplotlib's own fonts lack, which affects only the estimated width of a letter.
         warnings.simplefilter("ignore")
-        figure = display.plot(**options).figure_
+        drawn = display.plot()
+        drawn.ax_.set(**(labels or {}))
+        figure = drawn.figure_
         figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
         plt.close(figure)
     return Picture(f"data:image/svg+xml;base64,{base64.b64encode(_compact(stream.getvalue())).decode()}", alt, caption)

@@ -288,6 +288,7 @@ class StabilityReport:
             f"Forest plot of stabilities: {values}. The table has the numbers.",
             "Stability of each selector with its 95% interval (resampling error) and, below the line, paired "
             "differences; a filled diamond is a difference that is significant at 5% after adjustment.",
+            labels={"xlabel": "stability, and its differences"},
         )
 
     @property
@@ -309,6 +310,7 @@ class StabilityReport:
             f"{'the star is what this report recommends; ' if chosen is not None else ''}the outlines "
             "are what common rules of choice would take: the bend of the front (knee), equal weights for both "
             "(weighted), and the most stable one within a standard error of the best score (one_se).",
+            labels={"ylabel": "stability"},
         )
 
     @property

@@ -142,6 +142,7 @@ def test_without_signal_there_is_nothing_to_publish(report):
     page = Page(silent.html())
     assert "No features to publish" in page.text
     assert "None, since there is no signal." in page.text
+    assert "Nothing is published above" in page.text
     assert silent.verdict.startswith("No signal: ")
     assert "Features to publish, those with the most evidence first" not in page.tables
     assert silent.answers()[1] == "Features to publish: none, since there is no signal."
