@@ -117,6 +117,7 @@ def _assessing(plan: Plan) -> list[str]:
         "params = {name: value for name, (value,) in settings[first].items()}",
         "estimator = clone(pipeline).set_params(**deepcopy(params))",
         f"assessment = assess_selector(estimator, X, y, measure={measure!r}{groups}, **common)",
-        "print(feature_report(comparison.runs[first], X.fillna(X.median()), assessment=assessment).sentence)",
+        "features = feature_report(comparison.runs[first], X.fillna(X.median()), assessment=assessment)",
+        "print(features.sentence)",
         "print(assessment.reason)",
     ]

@@ -25,7 +25,6 @@ from skstab.inspection._published import in_words, near_table, published_table, 
 from skstab.inspection._sources import most_frequent
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._verdict import headline, with_score
-from skstab.metrics import get_measure
 from skstab.model_selection import Recommendation
 
 if TYPE_CHECKING:
@@ -252,11 +251,6 @@ class StabilityReport:
     def frame(self) -> pd.DataFrame:
         """The compared selectors, the most stable first."""
         return self.comparison.frame().sort_values("stability", ascending=False, kind="stable")
-
-    @property
-    def measure(self) -> str:
-        """Name of the measure of stability."""
-        return get_measure(self.comparison.measure).name
 
     @property
     def selectors(self) -> SortableTable:
