@@ -26,7 +26,7 @@ def dummy_scores(selector: Any, scoring: Any, y: Any, splits: Sequence[Any]) -> 
         dummy: Any = DummyClassifier(strategy="prior")
     elif is_regressor(selector) and np.asarray(y).dtype.kind in "iuf":
         dummy = DummyRegressor()
-    elif callable(scoring):
+    elif callable(scoring) and y is not None:
         dummy = _Constant()
     else:
         return None
