@@ -30,7 +30,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/filters.py
 	$(BIN)/python benchmarks/stability_selection.py
 	$(BIN)/python benchmarks/paths.py
-	$(BIN)/python benchmarks/coverage.py --quick
+	$(BIN)/python benchmarks/intervals.py --quick
 	$(BIN)/python benchmarks/other_data.py --quick
 	$(BIN)/python benchmarks/comparison.py --quick
 	$(BIN)/python benchmarks/checkpoint.py

@@ -1,7 +1,7 @@
 """Level and power, at 5%, of the tests that compare two selectors on the same resamples.
 
 Stability, :func:`skstab.metrics.compare_stability` paired and unpaired:
-- *drawn*: 100 features, selected with known probabilities (quantiles of a Beta distribution, as in coverage.py); what
+- *drawn*: 100 features, selected with known probabilities (quantiles of a Beta distribution, as in intervals.py); what
   the two selectors do with the same resample is correlated, entry by entry, by a Gaussian copula. Level: both have
   stability 0.5. Power: 0.50 against 0.46.
 - *filters*: on bootstraps of one data set, a filter by correlation that uses a random half of the resample. Level: two

@@ -9,9 +9,7 @@ reaches the level; where none does, the time of the tightest one is a lower boun
 """
 
 import os
-import sys
 
-sys.path.pop(0)  # Numba would take coverage.py beside this file for the package of that name
 os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
 
 import shutil

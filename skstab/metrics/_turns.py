@@ -14,7 +14,7 @@ from skstab._warnings import warn_user
 from skstab.metrics._frequency import Totals, totals, totals_without_each
 from skstab.metrics._tables import Supports, Table
 
-# Set by simulation, see benchmarks/coverage.py; below 8 runs Student's t makes up for it.
+# Set by simulation, see benchmarks/intervals.py; below 8 runs Student's t makes up for it.
 _LEAST_RUNS, _SHARE, _MOST_INFLUENCE = 8, 0.95, 6.0
 
 

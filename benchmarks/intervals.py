@@ -4,8 +4,8 @@ Runs are drawn as in nogueira2018, section 5, and lopez2024, section 4: d = 100 
 with probability p_f, so that the true stability is known. The probabilities are quantiles of three Beta distributions
 with mean 0.3, which give stabilities of about 0.8, 0.5 and 0.3, the three cases of nogueira2018.
 
-    python benchmarks/coverage.py            # the whole table, a quarter of an hour on two cores
-    python benchmarks/coverage.py --quick    # a minute
+    python benchmarks/intervals.py            # the whole table, a quarter of an hour on two cores
+    python benchmarks/intervals.py --quick    # a minute
 """
 
 import os
