@@ -120,7 +120,7 @@ def reading(path: str, read: Any, *arguments: Any, **options: Any) -> Any:
 
 def _needed(reader: str) -> str:
     if reader == "read_excel":
-        return "Excel workbooks need openpyxl: pip install 'skstab[excel]'"
+        return "Excel workbooks need openpyxl: pip install openpyxl"
     return "Parquet and Feather need pyarrow: pip install pyarrow"
 
 

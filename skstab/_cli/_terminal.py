@@ -56,7 +56,7 @@ def require_extras() -> None:
         try:
             import_module(package)
         except ImportError as error:
-            raise UserError(f"this command needs {package}: pip install 'skstab[report]'") from error
+            raise UserError(f"this command needs {package}: pip install jinja2 matplotlib") from error
     import matplotlib as mpl
 
     mpl.use("agg")

@@ -122,7 +122,7 @@ def test_a_missing_extra_is_told_before_anything_runs(package, arguments, monkey
     monkeypatch.setitem(sys.modules, package, None)
     line = complaint(*arguments)
     assert package in line
-    assert "pip install 'skstab[report]'" in line
+    assert "pip install jinja2 matplotlib" in line
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
