@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from skstab.inspection import FeatureReport
     from skstab.runs import Runs
 
 SCORE, MEASURE, TOLERANCE, SEED = "accuracy", "nogueira", 0.01, 0
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
         report = make_report(search, table, X, y, options)
         written = _write(folder, search, report)
     say(_verdict(report))
-    say(_features(report.assessment, X))
+    say(_features(report.feature_report))
     say(_outcome(table, search.best_index_, report.comparison.runs_by_name))
     say("\n".join(["Written:", *(f"  {path}" for path in written)]))
 
@@ -172,9 +173,10 @@ def _verdict(report: StabilityReport) -> str:
     return "\n".join([question, *_indented(reason), *_indented(about), ""])
 
 
-def _features(assessment: Any, X: pd.DataFrame) -> str:
+def _features(report: FeatureReport | None) -> str:
     """Answer the third question."""
-    report = feature_report(assessment.runs, X, assessment=assessment)
+    if report is None:
+        return ""
     columns = {"frequency": "frequency", "cluster_frequency": "cluster", "chance": "chance", "direction": "direction"}
     table = report.core[list(columns)].rename(columns=columns).round(2)
     return _FEATURES.format(sentence="\n".join(_indented(report.sentence)), table=table.to_string(index_names=False))
@@ -237,12 +239,15 @@ def make_report(
     comparison = compare_selectors(pipelines, X, y, margin=TOLERANCE, **settings)
     call = f"compare_selectors(selectors, X, y, cv={cv}, {rules})"
     first = comparison.recommend().selector or str(comparison.frame()["score"].idxmax())
+    assessment = assess_selector(pipelines[first], X, y, **settings)
     return StabilityReport(
         title="skstab demo: breast cancer data",
         comparison=comparison,
         candidates=table,
         scoring=SCORE,
-        assessment=assess_selector(pipelines[first], X, y, **settings),
+        assessment=assessment,
+        feature_report=feature_report(assessment.runs, X, assessment=assessment),
+        direction="a benign tumour",
         facts={
             "Data": f"breast cancer data of scikit-learn: {len(X)} rows, {X.shape[1]} features",
             "Resamples": f"{options.resamples} bootstrap samples, stratified; accuracy on the rows that each left out",
