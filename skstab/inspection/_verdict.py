@@ -21,6 +21,9 @@ def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
     """
     if found.verdict == "no signal":
         return "No signal: nothing in these data was found that chance does not find as well."
+    if found.has_empty_halves:
+        shown = "There is signal" if is_shown else "Signal is not shown"
+        return f"{shown}, and whether other data would give the same features is not known: halves select nothing."
     stability, chance = found.replication.estimate, float(found.chance.stabilities.mean())
     alike = "largely other" if stability < _POOR else "partly the same" if stability <= _EXCELLENT else "much the same"
     # Adding zero leaves no "-0.00".

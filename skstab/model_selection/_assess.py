@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,13 +17,20 @@ from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded, stream
 from skstab._typing import CVLike, Estimator, FloatArray, MatrixLike, MeasureLike, RandomState, Scorer
 from skstab.metrics import Measure, full_size_interval, get_measure
-from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAssessment, as_of_pairs, pvalue_above
+from skstab.model_selection._assessment import (
+    Chance,
+    ScoreEstimate,
+    SelectorAssessment,
+    as_of_pairs,
+    pvalue_above,
+    selects_rarely,
+)
 from skstab.model_selection._permute import permuted_target
 from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for
 from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._score_tests import score_error
-from skstab.model_selection._split import ComplementaryPairsSplit, DisjointBlocksSplit
+from skstab.model_selection._split import BootstrapSplit, ComplementaryPairsSplit, DisjointBlocksSplit
 from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_estimator, check_jobs, read_data
 from skstab.model_selection._warm_start import split_digest
@@ -38,7 +46,7 @@ _PAIRS_PER_PERMUTATION = 2
 _SHARES = (1 / 8, 1 / 4)  # of the rows, in the blocks of the curve; its last point are the halves
 _BLOCK_PAIRS = 8
 _LEAST_BLOCK = 8  # rows: smaller blocks are left out of the curve
-_WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT = range(5)  # streams of randomness
+_WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN = range(6)  # streams of randomness
 
 
 class _Part(NamedTuple):
@@ -115,7 +123,9 @@ def assess_selector(
     Notes
     -----
     By default 50 bootstraps, 32 halves, 80 halves with permuted targets, 32 blocks and 3 fits on all rows: 197 fits,
-    less than four times the 51 of :class:`StabilityCV`, most of them on half of the rows or less.
+    less than four times the 51 of :class:`StabilityCV`, most of them on half of the rows or less. Where most halves
+    select nothing though bootstraps do (a penalty `C` counts rows, so that it is stronger on halves), their scores say
+    nothing about signal: permuted targets are then scored on two bootstraps each, 40 fits more.
 
     The curve shows what was measured on an eighth, a quarter and a half of the rows. It is not continued to larger
     samples: such predictions were within a factor of 2 of the truth in 57% of simulated data sets, so that no sample
@@ -144,19 +154,20 @@ def assess_selector(
     declared, ignores_target = _refit(plan, data, target, entropy, chosen)
     splitters = _splitters(estimator, data, target, cv=cv, groups=groups, entropy=entropy, n_pairs=n_pairs)
     splitters += _permutations(target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify)
-    parts = _parts(splitters, data, groups, entropy)
-    made = _run(plan, data, parts, scoring=scoring, checkpoint=checkpoint, n_jobs=n_jobs, verbose=verbose)
-    whole, halves, *rest = (
-        _collected(plan, part, runs, n_rows, declared) for part, runs in zip(parts, made, strict=True)
-    )
+    settings = {"scoring": scoring, "checkpoint": checkpoint, "n_jobs": n_jobs, "verbose": verbose}
+    whole, halves, *rest = _runs(plan, data, _parts(splitters, data, groups, entropy), declared, **settings)
     blocks, permuted = rest[: len(rest) - n_permutations], rest[len(rest) - n_permutations :]
+    chance = _chance(chosen, halves, permuted, ignores_target=ignores_target)
+    if plan.scorer is not None and selects_rarely(halves) and not selects_rarely(whole):
+        again = _parts(_bootstrapped(splitters[-n_permutations:], entropy), data, groups, [*entropy, _AGAIN])
+        chance = _with_scores(chance, whole, _runs(plan, data, again, declared, **settings))
     return SelectorAssessment(
         measure=chosen,
         agreement=whole.interval(chosen, confidence_level=confidence_level),
         replication=halves.replication(chosen, confidence_level=confidence_level),
         other_data=full_size_interval(whole, halves, measure=chosen, confidence_level=confidence_level),
         score=_score(whole, plan, groups),
-        chance=_chance(chosen, halves, permuted, ignores_target=ignores_target),
+        chance=chance,
         curve=_curve(chosen, [*blocks, halves], [*_block_sizes(n_rows, groups), n_rows // 2], confidence_level),
         runs=whole,
         halves=halves,
@@ -253,6 +264,14 @@ def _permutations(
     return list(zip(splitters, targets, strict=True))
 
 
+def _bootstrapped(permutations: Sequence[tuple[Any, Any]], entropy: list[int]) -> list[tuple[Any, Any]]:
+    """Splitters of two bootstraps in place of those of halves, each with its permuted target."""
+    return [
+        (BootstrapSplit(2, stratify=halves.stratify, random_state=_seed(entropy, _AGAIN, number)), target)
+        for number, (halves, target) in enumerate(permutations)
+    ]
+
+
 def _parts(splitters: Sequence[tuple[Any, Any]], X: Any, groups: Any, entropy: list[int]) -> list[_Part]:
     params = {} if groups is None else {"groups": groups}
     listed = [(target, splits_of(splitter, X, target, params)) for splitter, target in splitters]
@@ -274,6 +293,11 @@ def _seed(entropy: list[int], *key: int) -> int:
 
 
 # -- the runs ----------------------------------------------------------------------------------------------------------
+
+
+def _runs(plan: RunPlan, X: Any, parts: Sequence[_Part], declared: dict[str, Any], **settings: Any) -> list[Runs]:
+    made = _run(plan, X, parts, **settings)
+    return [_collected(plan, part, runs, X.shape[0], declared) for part, runs in zip(parts, made, strict=True)]
 
 
 def _run(
@@ -338,6 +362,13 @@ def _chance(measure: Measure, halves: Runs, permuted: Sequence[Runs], *, ignores
     )
 
 
+def _with_scores(chance: Chance, whole: Runs, permuted: Sequence[Runs]) -> Chance:
+    """Compare the scores of bootstraps with those of permuted targets, in place of those of halves."""
+    observed, *others = (_known(next(iter(runs.scores.values()))) for runs in (whole, *permuted))
+    pvalue = pvalue_above(observed.mean(), as_of_pairs(others, len(observed)))
+    return replace(chance, scores=np.array([values.mean() for values in others]), score_pvalue=pvalue)
+
+
 def _stability_of_pairs(measure: Measure, runs: Runs) -> FloatArray:
     """Value of each pair; their mean is the stability. Nothing selected is no agreement, though trivially stable."""
     pairs = runs.in_pairs()
@@ -349,8 +380,11 @@ def _stability_of_pairs(measure: Measure, runs: Runs) -> FloatArray:
 
 def _score_of_pairs(runs: Runs) -> FloatArray:
     scores: FloatArray = next(iter(runs.in_pairs().scores.values()))
-    known = scores.reshape(-1, 2).mean(axis=1)
-    return known[~np.isnan(known)] if not np.isnan(known).all() else np.full(1, np.nan)
+    return _known(scores.reshape(-1, 2).mean(axis=1))
+
+
+def _known(scores: FloatArray) -> FloatArray:
+    return scores[~np.isnan(scores)] if not np.isnan(scores).all() else np.full(1, np.nan)
 
 
 def _curve(measure: Measure, parts: Sequence[Runs], sizes: Sequence[int], level: float) -> pd.DataFrame:

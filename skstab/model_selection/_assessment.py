@@ -23,6 +23,10 @@ Verdict: TypeAlias = Literal["no signal", "signal, unstable", "signal, stable"]
 
 LEVEL = 0.05
 _POOR, _EXCELLENT = 0.4, 0.75  # nogueira2018, table 3
+_NOTHING_IN_HALVES = (
+    "most halves of the data select nothing with these settings. A penalty that counts rows (C) is stronger on fewer "
+    "rows; a weaker one would show it."
+)
 
 
 class ScoreEstimate(NamedTuple):
@@ -126,6 +130,8 @@ class SelectorAssessment:
         The answer in short.
     reason : str
         The sentence that says why.
+    has_empty_halves : bool
+        Whether most halves select nothing though bootstraps do: `replication` then says nothing.
 
     Examples
     --------
@@ -159,6 +165,11 @@ class SelectorAssessment:
         verdict, reason = verdict_of(self)
         object.__setattr__(self, "verdict", verdict)
         object.__setattr__(self, "reason", reason)
+
+    @property
+    def has_empty_halves(self) -> bool:
+        """Whether most halves select nothing though bootstraps do."""
+        return selects_rarely(self.halves) and not selects_rarely(self.runs)
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the numbers.
@@ -229,7 +240,7 @@ def verdict_of(found: SelectorAssessment) -> tuple[Verdict, str]:
     pvalue = found.chance.stability_pvalue if found.score is None else found.chance.score_pvalue
     if not pvalue <= LEVEL:
         return "no signal", f"No signal: {_not_above_chance(found)}"
-    stable = found.replication.estimate >= _POOR
+    stable = found.replication.estimate >= _POOR and not found.has_empty_halves
     verdict: Verdict = "signal, stable" if stable else "signal, unstable"
     return verdict, f"{verdict.capitalize()}: {_above_chance(found)}. {_replicated(found)}"
 
@@ -244,6 +255,8 @@ def _without_target(found: SelectorAssessment) -> tuple[Verdict, str]:
 
 def _not_above_chance(found: SelectorAssessment) -> str:
     chance = found.chance
+    if found.score is None and found.has_empty_halves:
+        return f"nothing shows that there is any: {_NOTHING_IN_HALVES}"
     if found.score is None:
         return (
             f"two independent halves of the data select alike no more ({found.replication.estimate:.2f}) than with "
@@ -271,6 +284,8 @@ def _above_chance(found: SelectorAssessment) -> str:
 
 
 def _replicated(found: SelectorAssessment) -> str:
+    if found.has_empty_halves:
+        return f"Whether other data would give the same features is not known: {_NOTHING_IN_HALVES}"
     estimate, words = found.replication.estimate, ""
     if found.measure.properties is not None and found.measure.properties.chance_corrected:
         words = f", which is called {stability_in_words(estimate)}"
@@ -279,6 +294,11 @@ def _replicated(found: SelectorAssessment) -> str:
         f"Other data would give {alike} features: two independent halves agree with a stability of "
         f"{found.replication}{words}."
     )
+
+
+def selects_rarely(runs: Runs) -> bool:
+    """Whether most runs select nothing."""
+    return bool(np.mean(np.asarray(runs.supports.sum(axis=1)) == 0) > 0.5)
 
 
 def as_of_pairs(values: Sequence[FloatArray], n_pairs: int) -> FloatArray:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_regression
-from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
+from sklearn.feature_selection import SelectFromModel, SelectKBest, VarianceThreshold, f_regression
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -172,6 +172,27 @@ def test_signal_that_halves_do_not_share_is_unstable():
     assert found.verdict == "signal, unstable"
     assert "largely other features" in found.reason
     assert "which is called poor" in found.reason
+
+
+@pytest.mark.filterwarnings("ignore:all runs agree because there was nothing to choose:RuntimeWarning")
+def test_halves_that_select_nothing_do_not_hide_a_signal():
+    """C counts rows: on halves the penalty per row is twice as strong."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6))
+    y = (X[:, 0] + rng.standard_normal(400) > 0).astype(int)
+    strongest = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())).max()
+    model = LogisticRegression(l1_ratio=1, solver="liblinear", C=1.35 / strongest)
+    found = assess_selector(model, X, y, random_state=0)
+    assert found.has_empty_halves
+    assert found.verdict == "signal, unstable"
+    assert found.chance.score_pvalue == 1 / 21
+    assert "is not known: most halves of the data select nothing" in found.reason
+    noise = assess_selector(model, X, rng.permutation(y), random_state=0)
+    assert not noise.has_empty_halves  # nor do bootstraps select anything
+    assert noise.verdict == "no signal"
+    alone = assess_selector(SelectFromModel(model, threshold=1e-10), X, y, random_state=0)
+    assert alone.verdict == "no signal"
+    assert "nothing shows that there is any: most halves" in alone.reason
 
 
 def test_numbers_as_targets():
