@@ -180,7 +180,7 @@ def test_a_missing_reader_of_workbooks_is_said(read, monkeypatch):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(UserError, match=r"need openpyxl: pip install 'skstab\[excel\]'"):
+    with pytest.raises(UserError, match=r"need openpyxl: pip install openpyxl"):
         read(stream.getvalue(), "table.xlsx")
 
 
