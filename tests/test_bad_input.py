@@ -82,7 +82,9 @@ CALLS = {
     ],
     "score": [lambda: pareto_front(FRONT, 3, "stability"), lambda: ParetoRefit(np.nan, "stability")],
     "strategy": [lambda: ParetoRefit("score", "stability", strategy=np.zeros(2))],
-    "tolerance": [lambda: ParetoRefit("score", "stability", tolerance=np.nan)],
+    "tolerance": [
+        lambda value=value: ParetoRefit("score", "stability", tolerance=value) for value in (np.nan, 10**400)
+    ],
     "with_uncertainty": [lambda: pareto_front(FRONT, "score", "stability", with_uncertainty=np.zeros(2))],
     "search": [lambda: search_table(3, score="score", stability="stability")],
     "comparison": [lambda: StabilityComparisonDisplay.from_comparison(3)],
@@ -179,7 +181,11 @@ CALLS = {
     "frequencies": [lambda: SelectionFrequencyDisplay("a", 3)],
     "legend": [lambda: SelectionFrequencyDisplay([0.5], 3, selected=[True]).plot(legend=np.zeros(2))],
     "on_progress": [lambda: compare_selectors([SelectKBest(), HybridRFE()], X, Y, scoring="accuracy", on_progress=3)],
-    "selection_path": [lambda: StabilityPathDisplay("a", [1])],
+    "selection_path": [
+        lambda: StabilityPathDisplay("a", [1]),
+        lambda: StabilityPathDisplay(1.5, -1),
+        lambda: StabilityPathDisplay([1, 2], 3),
+    ],
 }
 CASES = [pytest.param(name, call, id=f"{name}-{place}") for name in CALLS for place, call in enumerate(CALLS[name])]
 

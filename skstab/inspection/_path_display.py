@@ -95,7 +95,7 @@ class StabilityPathDisplay:
             self.param_values = np.asarray(param_values, dtype=np.float64)
         except (OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"param_values must be numbers, got {param_values!r}") from error
-        if self.selection_path.shape[1:] != self.param_values.shape:
+        if self.selection_path.ndim != 2 or self.selection_path.shape[1:] != self.param_values.shape:
             raise ValueError(
                 "selection_path must have a row for each feature and a column for each of the "
                 f"{self.param_values.size} param_values, got shape {self.selection_path.shape}"

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from skstab._checks import check_bool, check_level, check_number, is_choice, is_real, naming
+from skstab._checks import check_bool, check_level, check_number, is_choice, is_number, naming
 from skstab._typing import FloatArray, IntArray
 
 Strategy: TypeAlias = Literal["knee", "weighted", "one_se", "tolerance"]
@@ -189,7 +189,7 @@ class ParetoRefit:
         if not is_choice(self.strategy, *STRATEGIES):
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
         check_number(self.gamma, "gamma", "between 0 and 1", least=0, most=1)
-        if not (self.tolerance is None or (is_real(self.tolerance) and self.tolerance >= 0)):
+        if not (self.tolerance is None or is_number(self.tolerance, least=0)):
             raise ValueError(f"tolerance must be a number of at least 0 or None, got {self.tolerance!r}")
         if self.strategy == "tolerance" and self.tolerance is None:
             raise ValueError(
