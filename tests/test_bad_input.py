@@ -22,8 +22,10 @@ from skstab.inspection import (
 )
 from skstab.metrics import (
     compare_stability,
+    conformal_pvalues,
     get_measure,
     nogueira_stability,
+    population_stability,
     stability_in_words,
     stability_interval,
     stability_test,
@@ -181,6 +183,8 @@ CALLS = {
     "frequencies": [lambda: SelectionFrequencyDisplay("a", 3)],
     "legend": [lambda: SelectionFrequencyDisplay([0.5], 3, selected=[True]).plot(legend=np.zeros(2))],
     "on_progress": [lambda: compare_selectors([SelectKBest(), HybridRFE()], X, Y, scoring="accuracy", on_progress=3)],
+    "probabilities": [lambda: population_stability([[1, 0], [1]])],
+    "values": [lambda: conformal_pvalues(RUNS, [[1, 0], [1]])],
     "selection_path": [
         lambda: StabilityPathDisplay("a", [1]),
         lambda: StabilityPathDisplay(1.5, -1),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skstab._checks import naming
 from skstab._typing import FloatArray
 from skstab._warnings import warn_user
 
@@ -66,7 +67,8 @@ def population_stability(probabilities: ArrayLike) -> float:
 
 
 def _check_probabilities(probabilities: Any) -> FloatArray:
-    p = np.asarray(probabilities)
+    with naming("probabilities"):
+        p = np.asarray(probabilities)
     if p.ndim != 1 or p.size == 0 or p.dtype.kind not in "buif":
         raise ValueError(f"probabilities must be one number for each feature, got {p.dtype} of shape {p.shape}")
     if not ((p >= 0) & (p <= 1)).all():

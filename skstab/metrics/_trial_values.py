@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skstab._checks import naming
 from skstab._typing import FloatArray, MeasureLike, RandomState, RunsLike
 from skstab.metrics._inference import calibration_values, check_resamples, check_seed, checked
 
@@ -68,7 +69,8 @@ def conformal_pvalues(
 
 
 def _check_trials(values: ArrayLike) -> FloatArray:
-    trials = np.asarray(values)
+    with naming("values"):
+        trials = np.asarray(values)
     if trials.ndim != 1 or trials.dtype.kind not in "buif" or not np.isfinite(trials).all():
         raise ValueError(f"values must be finite numbers in one dimension, got {trials.dtype} of shape {trials.shape}")
     return trials.astype(np.float64)
