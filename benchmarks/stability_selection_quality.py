@@ -31,8 +31,9 @@ from skstab.feature_selection._bounds import per_family_errors
 from skstab.feature_selection._calibration import best_cell, calibration_scores, counts_between
 from skstab.feature_selection._clusters import cluster_walk, representatives
 from skstab.feature_selection._decoys import select_against_decoys
-from skstab.feature_selection._halves import shares_of
+from skstab.feature_selection._halves import shares_of, shares_together
 from skstab.feature_selection._integrated import (
+    Integral,
     correlation_of,
     expected_false_positives,
     exponent_of,
@@ -126,6 +127,14 @@ class Halves:
         supports = [one.supports if clusters else features for one, features in walks]
         return shares_of(supports, codes.max() + 1 if clusters else P, self.order)
 
+    def together(self, codes=ALL):
+        """Share of the pairs of which both halves select each feature, or cluster."""
+        if self.model == "curved":
+            both = np.minimum(self.weights[::2], self.weights[1::2])
+            return np.stack([(both > one).mean(axis=0) for one in self.penalties], axis=1)
+        walks = [cluster_walk(iter(steps), None, codes)[0].supports for steps in self.steps]
+        return shares_together(walks, codes.max() + 1, self.order)
+
     def _shares_of_importances(self, q):
         """The same of forests: of falling thresholds, the q most important features come first."""
         first = np.argsort(np.argsort(-self.weights, axis=1), axis=1) < (P if q is None else q)
@@ -141,13 +150,14 @@ def by_bound(halves, assumption, codes=ALL):
 
 def efp_of(halves, m, path=None, codes=ALL):
     between = correlation_of(halves.X, codes)
+    of_model = {"delta": 1.25, "end": 0.05} if halves.model == "curved" else {"delta": exponent_of(between.mean)}
     return expected_false_positives(
         halves.path if path is None else path,
+        halves.together(codes),
         halves.penalties,
+        Integral(m, **of_model),
         n_pairs=N_PAIRS,
-        m=m,
-        delta=1.25 if halves.model == "curved" else exponent_of(between.mean),
-        two_steps=between.nearest <= 0.25,
+        correlated=between.nearest > 0.25,
     )
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "report_convergence",
     "report_failures",
     "shares_of",
+    "shares_together",
     "table_at",
     "weigh",
 ]
@@ -166,6 +167,19 @@ def shares_of(supports: Sequence[list[Indices]], n_columns: int, order: Indices)
     return counts.T / len(supports)
 
 
+def shares_together(supports: Sequence[list[Indices]], n_columns: int, order: Indices) -> Floats:
+    """Share of the pairs of which both halves selected each column at each value; halves 2b and 2b + 1 are a pair."""
+    counts = np.zeros((len(order), n_columns), dtype=np.intp)
+    is_in = np.zeros(n_columns, dtype=bool)
+    for first, second in zip(supports[::2], supports[1::2], strict=True):
+        for place, value in enumerate(order):
+            one, other = (half[min(place, len(half) - 1)] for half in (first, second))
+            is_in[one] = True
+            counts[value, other[is_in[other]]] += 1
+            is_in[one] = False
+    return counts.T / (len(supports) // 2)
+
+
 def table_at(supports: Sequence[list[Indices]], n_columns: int, place: int) -> Any:
     """What each half selected at one place of the path, one row for each half."""
     rows = [one[min(place, len(one) - 1)] for one in supports]
@@ -207,6 +221,10 @@ class Paths(NamedTuple):
     def clusters(self) -> list[list[Any]]:
         """Clusters that each half selected at each place of its path."""
         return [half.walk.supports for half in self.halves]
+
+    def together(self, n_clusters: int) -> Any:
+        """Share of the pairs of which both halves selected each cluster at each value."""
+        return shares_together(self.clusters(), n_clusters, self.order)
 
     def of_whole_pairs(self) -> Paths:
         """The same without halves whose other half failed."""

@@ -1,8 +1,9 @@
 """Integrated stability paths: expected false positives and q-values of every feature.
 
 Notation: B pairs of complementary halves, p features, π_j(λ) the share of the halves that select feature j at the
-penalty λ, q(λ) = Σ_j π_j(λ) and θ = q/p. A feature scores ∫h_m(π_j)dμ with h_m(x) = (2x − 1)^m above ½ and 0 below,
-where μ(dλ) ∝ λ^−δ dλ. "M&M" is Melikechi & Miller (2025).
+penalty λ, q(λ) = Σ_j π_j(λ) and θ = q/p; π̃_j(λ) is the share of the pairs of which both halves select it. A feature
+scores ∫π̃_j^m dμ with μ(dλ) ∝ λ^−δ dλ. "M&M" is Melikechi & Miller (2025), who bound the expected score of wrong
+features through π̃, but score by its lower bound 2π − 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy.sparse import issparse
 
 __all__ = [
     "Correlation",
+    "Integral",
     "correlation_of",
     "expected_false_positives",
     "exponent_of",
@@ -28,36 +30,44 @@ Floats: TypeAlias = NDArray[np.float64]
 
 # S(m, k): of N ~ Binomial(B, s), E[N^m] = Σ_k S(m, k)·B(B − 1)…(B − k + 1)·s^k.
 _STIRLING = {1: (1,), 2: (1, 1), 3: (1, 3, 1)}
-_LARGEST = 0.2  # bound at one penalty with which the measure ends
 _CERTAIN = 0.2  # expected false positives up to which features count as true
 _MOST_COLUMNS = 1000  # that are correlated with all others
 
 
+class Integral(NamedTuple):
+    """What is integrated: the power m of π̃, over λ^−δ dλ, up to the penalty where the bound exceeds `end`."""
+
+    m: int
+    delta: float
+    end: float = 0.2
+
+
 def expected_false_positives(
-    path: Floats, penalties: Floats, *, n_pairs: int, m: int, delta: float, two_steps: bool = True
+    path: Floats, together: Floats, penalties: Floats, integral: Integral, *, n_pairs: int, correlated: bool = False
 ) -> Floats:
     """Bound on the expected number of wrong features among those that score at least as much, for each feature.
 
-    The path has a row for each feature and a column for each penalty, the sparse end first. Both integrals are over the
-    same measure, on the range where the bound at each penalty is at most 0.2. In a second step, features with at most
-    0.2 expected false positives count as true.
+    The path π and that of pairs, π̃, have a row for each feature and a column for each penalty, the sparse end first.
+    The integrals of the scores and of their bound are over the same measure. In a second step, features with at most
+    0.2 expected false positives count as true. Where features correlate, wrong ones are in several pairs more often
+    than the bound allows for: π̃ is then replaced by its lower bound 2π − 1, and there is no second step.
     """
     nothing = np.zeros(len(path), dtype=bool)
-    first = _efp_beside(nothing, path, penalties, n_pairs=n_pairs, m=m, delta=delta)
-    if not two_steps:
-        return first
-    return _efp_beside(first <= _CERTAIN, path, penalties, n_pairs=n_pairs, m=m, delta=delta)
+    if correlated:
+        return _efp_beside(nothing, path, np.clip(2 * path - 1, 0, None), penalties, integral, n_pairs)
+    first = _efp_beside(nothing, path, together, penalties, integral, n_pairs)
+    return _efp_beside(first <= _CERTAIN, path, together, penalties, integral, n_pairs)
 
 
 def _efp_beside(
-    certain: NDArray[np.bool_], path: Floats, penalties: Floats, *, n_pairs: int, m: int, delta: float
+    certain: NDArray[np.bool_], path: Floats, together: Floats, penalties: Floats, integral: Integral, n_pairs: int
 ) -> Floats:
     """Expected false positives where the selections of certain features are not those of wrong ones."""
     sizes = _sizes_beside(certain, path)
-    bound = bound_on_scores(sizes, len(path) - int(np.count_nonzero(certain)), n_pairs, m)
-    n_kept = max(int(np.searchsorted(np.maximum.accumulate(bound), _LARGEST, side="right")), 1)
-    measure = measure_of(penalties[:n_kept], delta)
-    scores = np.clip(2 * path[:, :n_kept] - 1, 0, None) ** m @ measure
+    bound = bound_on_scores(sizes, len(path) - int(np.count_nonzero(certain)), n_pairs, integral.m)
+    n_kept = max(int(np.searchsorted(np.maximum.accumulate(bound), integral.end, side="right")), 1)
+    measure = measure_of(penalties[:n_kept], integral.delta)
+    scores = together[:, :n_kept] ** integral.m @ measure
     total = float(bound[:n_kept] @ measure)
     # Where nothing is ever selected the bound is 0, and so is every score.
     efp = np.divide(total, scores, out=np.full(len(path), np.inf), where=scores > 0)
@@ -74,7 +84,7 @@ def _sizes_beside(certain: NDArray[np.bool_], path: Floats) -> Floats:
 
 
 def bound_on_scores(sizes: Floats, n_features: int, n_pairs: int, m: int) -> Floats:
-    """Bound on Σ E[h_m(π_j)] over the wrong features: p·E[(N/B)^m] with N ~ Binomial(B, θ²), b_m of M&M."""
+    """Bound on Σ E[π̃_j^m] over the wrong features: p·E[(N/B)^m] with N ~ Binomial(B, θ²), b_m of M&M."""
     both = (sizes / n_features) ** 2
     moment, falling = np.zeros_like(both), np.ones_like(both)
     for k, stirling in enumerate(_STIRLING[m]):

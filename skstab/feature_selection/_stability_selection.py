@@ -50,6 +50,7 @@ from skstab.feature_selection._halves import (
 from skstab.feature_selection._held_paths import HeldName, held_path
 from skstab.feature_selection._integrated import (
     Correlation,
+    Integral,
     correlation_of,
     expected_false_positives,
     exponent_of,
@@ -240,12 +241,13 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     Where `q` is set, a path must start at its sparse end. It is known for the models whose parameter is; for others it
     is the end of the values that selects less on all rows, for which two more fits are made.
 
-    Expected false positives integrate (2π − 1)^m over the part of the path where a feature's selection probability π
-    exceeds one half, with a density of λ^−δ: m = 2 for sparse models, with δ = 1 where features hardly correlate (mean
-    absolute correlation up to 0.05), 0 from 0.25 on, and linear between; m = 3 and δ = 1.25 for importances; m = 2 and
-    equal weights for the values of any other parameter. The range ends where the expected score of all wrong features
-    together may exceed 0.2, so it depends little on the grid. Unless features correlate, those that have an `efp_` of
-    at most 0.2 at first count as true in a second step: their selections are not held against the others.
+    Expected false positives integrate the m-th power of the share of pairs of which both halves select a feature, with
+    a density of λ^−δ: m = 2 for sparse models, with δ = 1 where features hardly correlate (mean absolute correlation up
+    to 0.05), 0 from 0.25 on, and linear between; m = 3 and δ = 1.25 for importances; m = 2 and equal weights for the
+    values of any other parameter. The range ends where the expected score of all wrong features together may exceed 0.2
+    (0.05 for importances), so it depends little on the grid. Features that have an `efp_` of at most 0.2 at first count
+    as true in a second step: their selections are not held against the others. Where features correlate there is no
+    second step, and the share of pairs is replaced by its lower bound, 2π − 1 for a selection probability of π.
 
     The bound for m > 1 rests on a condition that cannot be checked: that wrong features are selected by m pairs of
     halves at once no more often than if the pairs were independent. Wrong features that correlate with true ones break
@@ -670,16 +672,15 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             return
         table = numeric_table(X)
         self._correlation = Correlation(0.0, 0.0) if table is None else correlation_of(table, self._codes)
-        path = pairs.shares(self._n_units, clusters=True)
-        penalties, order, m, delta = self._measure(path, paths)
+        path, together = pairs.shares(self._n_units, clusters=True), pairs.together(self._n_units)
+        penalties, order, integral = self._measure(path, paths)
         self._unit_efp = expected_false_positives(
             path[:, order],
+            together[:, order],
             penalties,
+            integral,
             n_pairs=len(pairs.halves) // 2,
-            m=m,
-            delta=delta,
-            # Wrong features that correlate with true ones leave no room for it.
-            two_steps=self._correlation.nearest <= _CORRELATED,
+            correlated=self._correlation.nearest > _CORRELATED,
         )
         self._unit_q_values = q_values(self._unit_efp)
         self.efp_, self.q_values_ = self._unit_efp[self._codes], self._unit_q_values[self._codes]
@@ -688,18 +689,18 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             first = np.argsort(self.efp_, kind="stable")[:_MOST_NEIGHBOURS]
             self._nearest[first] = nearest_correlations(table, self._codes, first)
 
-    def _measure(self, path: Any, paths: Paths) -> tuple[Any, Any, int, float]:
-        """Penalties from the sparse end on, their places, and the exponents m and δ."""
+    def _measure(self, path: Any, paths: Paths) -> tuple[Any, Any, Integral]:
+        """Penalties from the sparse end on, their places, and what is integrated over them."""
         values = paths.values
         is_model = is_sparse_model(self.estimator) and self.param_name_ == name_of_parameter(self.estimator)
         if self.param_name_ == IMPORTANCE and values.min() > 0:
-            return values[paths.order], paths.order, 3, 1.25
+            return values[paths.order], paths.order, Integral(m=3, delta=1.25, end=0.05)
         if is_model and values.min() > 0:
             penalties = values if is_penalty(self.param_name_) else 1 / values
-            return penalties[paths.order], paths.order, 2, exponent_of(self._correlation.mean)
+            return penalties[paths.order], paths.order, Integral(m=2, delta=exponent_of(self._correlation.mean))
         # Of any other parameter every value counts the same.
         order = np.argsort(path.sum(axis=0), kind="stable")
-        return np.exp(-np.arange(len(order), dtype=np.float64)), order, 2, 1.0
+        return np.exp(-np.arange(len(order), dtype=np.float64)), order, Integral(m=2, delta=1.0)
 
     # -- the selection -------------------------------------------------------------------------------------------------
 

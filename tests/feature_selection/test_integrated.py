@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import binom
 
 from skstab.feature_selection._integrated import (
+    Integral,
     bound_on_scores,
     correlation_of,
     expected_false_positives,
@@ -84,36 +85,51 @@ def test_the_measure_does_not_depend_on_the_unit_and_sums_to_one():
 # -- expected false positives and q-values -----------------------------------------------------------------------------
 
 
-def slow_efp(path, penalties, B, m, delta, certain=()):
+def slow_efp(path, together, penalties, B, integral, certain=()):
     p, others = len(path), [j for j in range(len(path)) if j not in certain]
     bound = []
     for k in range(len(penalties)):
         size = sum(path[j, k] for j in others) + (0.2 if certain else 0)
         size = min(size, sum(path[:, k]))
-        bound.append(bound_on_scores(np.array([size]), len(others), B, m)[0])
+        bound.append(bound_on_scores(np.array([size]), len(others), B, integral.m)[0])
     kept = 0
-    while kept < len(penalties) and bound[kept] <= 0.2:
+    while kept < len(penalties) and bound[kept] <= integral.end:
         kept += 1
     kept = max(kept, 1)
-    weights = measure_of(penalties[:kept], delta)
+    weights = measure_of(penalties[:kept], integral.delta)
     total = sum(w * b for w, b in zip(weights, bound, strict=False))
-    scores = [sum(w * max(2 * x - 1, 0) ** m for w, x in zip(weights, row, strict=False)) for row in path]
+    scores = [sum(w * x**integral.m for w, x in zip(weights, row, strict=False)) for row in together]
     return [min(p, total / score) if score > 0 else p for score in scores]
 
 
-@given(seed=seeds, m=orders, delta=st.sampled_from([0.0, 0.4, 1.0, 1.25]))
-def test_expected_false_positives_are_the_ratio_of_two_integrals(seed, m, delta):
-    rng = np.random.default_rng(seed)
-    B = 10
-    ends = rng.random(30) ** 3
-    path = np.rint(2 * B * ends[:, None] * np.linspace(0, 1, 8) ** rng.uniform(0.2, 2, (30, 1))) / (2 * B)
-    penalties = np.geomspace(1, 0.05, 8)
-    found = expected_false_positives(path, penalties, n_pairs=B, m=m, delta=delta)
-    first = slow_efp(path, penalties, B, m, delta)
-    once = expected_false_positives(path, penalties, n_pairs=B, m=m, delta=delta, two_steps=False)
-    np.testing.assert_allclose(once, first)
+integrals = st.builds(Integral, orders, st.sampled_from([0.0, 0.4, 1.0, 1.25]), st.sampled_from([0.05, 0.2]))
+
+
+def random_paths(rng, B):
+    """Shares of halves and of pairs, of 30 features that enter along 8 penalties."""
+    ends = rng.random((30, 1)) ** 3 * np.linspace(0, 1, 8) ** rng.uniform(0.2, 2, (30, 1))
+    halves = rng.random((2 * B, 30, 1)) < ends
+    return halves.mean(axis=0), (halves[::2] & halves[1::2]).mean(axis=0)
+
+
+@given(seed=seeds, integral=integrals)
+def test_expected_false_positives_are_the_ratio_of_two_integrals(seed, integral):
+    B, penalties = 10, np.geomspace(1, 0.05, 8)
+    path, together = random_paths(np.random.default_rng(seed), B)
+    first = slow_efp(path, together, penalties, B, integral)
     certain = {j for j in range(len(path)) if first[j] <= 0.2}
-    np.testing.assert_allclose(found, slow_efp(path, penalties, B, m, delta, certain))
+    found = expected_false_positives(path, together, penalties, integral, n_pairs=B)
+    np.testing.assert_allclose(found, slow_efp(path, together, penalties, B, integral, certain))
+
+
+@given(seed=seeds, integral=integrals)
+def test_of_correlated_features_the_lower_bound_of_agreeing_pairs_counts(seed, integral):
+    B, penalties = 10, np.geomspace(1, 0.05, 8)
+    path, together = random_paths(np.random.default_rng(seed), B)
+    lower = np.maximum(2 * path - 1, 0)
+    assert (lower <= together + 1e-12).all()
+    found = expected_false_positives(path, together, penalties, integral, n_pairs=B, correlated=True)
+    np.testing.assert_allclose(found, slow_efp(path, lower, penalties, B, integral))
 
 
 def test_weak_penalties_and_a_finer_grid_change_little():
@@ -123,15 +139,16 @@ def test_weak_penalties_and_a_finer_grid_change_little():
     for end, size in ((0.1, 100), (0.001, 300), (0.1, 300)):
         penalties = np.geomspace(1, end, size)
         path = 1 / (1 + np.exp(-8 * (-np.log10(penalties) - entry[:, None])))
-        efp.append(expected_false_positives(path, penalties, n_pairs=50, m=2, delta=1.0)[:3])
+        efp.append(expected_false_positives(path, path**2, penalties, Integral(2, 1.0), n_pairs=50)[:3])
     np.testing.assert_allclose(efp[1:], [efp[0]] * 2, rtol=0.05)
 
 
 def test_certain_features_do_not_count_against_the_others():
     penalties = np.geomspace(1, 0.1, 5)
     path = np.vstack([np.ones((4, 5)), np.full((1, 5), 0.53), np.full((45, 5), 0.02)])
-    alone = expected_false_positives(path[4:], penalties, n_pairs=50, m=2, delta=1)[0]
-    found = expected_false_positives(path, penalties, n_pairs=50, m=2, delta=1)
+    together = np.clip(2 * path - 1, 0, None)
+    alone = expected_false_positives(path[4:], together[4:], penalties, Integral(2, 1), n_pairs=50)[0]
+    found = expected_false_positives(path, together, penalties, Integral(2, 1), n_pairs=50)
     assert found[:4].max() < 0.2
     # 0.2 of them may be wrong after all.
     assert alone < found[4] < 2 * alone
@@ -140,9 +157,13 @@ def test_certain_features_do_not_count_against_the_others():
 
 def test_a_feature_that_is_never_in_has_all_features_as_expected_false_positives():
     penalties = np.geomspace(1, 0.1, 3)
-    np.testing.assert_array_equal(expected_false_positives(np.zeros((4, 3)), penalties, n_pairs=5, m=2, delta=1), 4)
+    nothing = np.zeros((4, 3))
+    np.testing.assert_array_equal(
+        expected_false_positives(nothing, nothing, penalties, Integral(2, 1), n_pairs=5), [4] * 4
+    )
     path = np.array([[1.0, 1.0, 1.0], *[[0.0, 0.0, 0.5]] * 9])
-    found = expected_false_positives(path, penalties, n_pairs=50, m=2, delta=1)
+    together = np.clip(2 * path - 1, 0, None)
+    found = expected_false_positives(path, together, penalties, Integral(2, 1), n_pairs=50)
     assert found[0] < 0.05
     assert (found[1:] == 10).all()
 
@@ -153,15 +174,17 @@ def test_q_values_are_the_smallest_ratio_over_larger_targets(efp):
     np.testing.assert_allclose(q_values(efp), expected)
 
 
-@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("m", [1, 2, 3])
 def test_the_expected_number_of_false_positives_is_kept_for_a_random_selector(m):
     # Halves that select 8 of 40 wrong features at random, along a path that grows to 8.
     rng = np.random.default_rng(1)
     wrong = []
     for _ in range(200):
         entry = np.argsort(rng.random((20, 40)), axis=1).argsort(axis=1)
-        path = np.stack([(entry < size).mean(axis=0) for size in (1, 2, 4, 8)], axis=1)
-        wrong.append((expected_false_positives(path, np.geomspace(1, 0.1, 4), n_pairs=10, m=m, delta=1) <= 1).sum())
+        halves = np.stack([entry < size for size in (1, 2, 4, 8)], axis=2)
+        path, together = halves.mean(axis=0), (halves[::2] & halves[1::2]).mean(axis=0)
+        penalties = np.geomspace(1, 0.1, 4)
+        wrong.append((expected_false_positives(path, together, penalties, Integral(m, 1), n_pairs=10) <= 1).sum())
     assert np.mean(wrong) <= 1
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest, SelectorMixin, f_regression
@@ -15,7 +15,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skstab.feature_selection import StabilitySelection, stability_selection_bounds
-from skstab.feature_selection._integrated import correlation_of, expected_false_positives, exponent_of, q_values
+from skstab.feature_selection._integrated import (
+    Integral,
+    correlation_of,
+    expected_false_positives,
+    exponent_of,
+    q_values,
+)
 from skstab.feature_selection._paths import strongest_value
 from skstab.metrics import replication_stability, stability_interval
 from skstab.model_selection import ComplementaryPairsSplit
@@ -35,9 +41,28 @@ def select(data, estimator=None, **params):
     return StabilitySelection(Lasso() if estimator is None else estimator, **{**FEW, **params}).fit(*data)
 
 
+PAIRS = ComplementaryPairsSplit(20, random_state=0)
+
+
+def by_hand(data, fits, selected):
+    """Shares of the halves, and of the pairs, that select each feature in each of the fits, made one by one."""
+    X, y = data
+    halves = np.array(
+        [
+            [selected(clone(model).fit(X[rows], y[rows]), k) for k, model in enumerate(fits)]
+            for rows, _ in PAIRS.split(X, y)
+        ]
+    )
+    return halves.mean(axis=0).T, (halves[::2] & halves[1::2]).mean(axis=0).T
+
+
+def efp_by_hand(data, fits, penalties, integral, selected=lambda model, _: model.coef_.ravel() != 0, **options):
+    return expected_false_positives(*by_hand(data, fits, selected), penalties, integral, n_pairs=10, **options)
+
+
 @pytest.fixture(scope="module")
 def whole(data):
-    return select(data, efp=1)
+    return select(data, Lasso(tol=1e-10), efp=1, resampling=PAIRS)
 
 
 # -- integrated paths --------------------------------------------------------------------------------------------------
@@ -45,7 +70,8 @@ def whole(data):
 
 def test_expected_false_positives_are_those_of_the_path(data, whole):
     delta = exponent_of(correlation_of(data[0], np.arange(D)).mean)
-    expected = expected_false_positives(whole.selection_path_, whole.param_values_, n_pairs=10, m=2, delta=delta)
+    fits = [Lasso(alpha, tol=1e-10) for alpha in whole.param_values_]
+    expected = efp_by_hand(data, fits, whole.param_values_, Integral(2, delta))
     np.testing.assert_allclose(whole.efp_, expected)
     np.testing.assert_allclose(whole.q_values_, q_values(expected))
     np.testing.assert_array_equal(whole.get_support(), expected <= 1)
@@ -55,11 +81,12 @@ def test_expected_false_positives_are_those_of_the_path(data, whole):
 
 def test_values_of_c_are_read_as_inverse_penalties(data):
     y = data[1] > 0
-    model = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0)
-    found = select((data[0], y), model, fdr=0.3)
+    model = LogisticRegression(l1_ratio=1, solver="liblinear", tol=1e-10, max_iter=10_000, random_state=0)
+    found = select((data[0], y), model, fdr=0.3, resampling=PAIRS)
     assert (np.diff(found.param_values_) > 0).all()
     delta = exponent_of(correlation_of(data[0], np.arange(D)).mean)
-    expected = expected_false_positives(found.selection_path_, 1 / found.param_values_, n_pairs=10, m=2, delta=delta)
+    fits = [clone(model).set_params(C=C) for C in found.param_values_]
+    expected = efp_by_hand((data[0], y), fits, 1 / found.param_values_, Integral(2, delta))
     np.testing.assert_allclose(found.efp_, expected)
     np.testing.assert_array_equal(found.get_support(), found.q_values_ <= 0.3)
 
@@ -72,10 +99,11 @@ def test_given_values_may_come_in_any_order(data):
 
 def test_values_of_any_other_parameter_count_the_same(data):
     up, down = (
-        select(data, SelectKBest(f_regression), param_name="k", param_values=sizes, efp=1)
+        select(data, SelectKBest(f_regression), param_name="k", param_values=sizes, efp=1, resampling=PAIRS)
         for sizes in ([1, 2, 4], [4, 2, 1])
     )
-    expected = expected_false_positives(up.selection_path_, np.exp(-np.arange(3.0)), n_pairs=10, m=2, delta=1)
+    fits = [SelectKBest(f_regression, k=k) for k in (1, 2, 4)]
+    expected = efp_by_hand(data, fits, np.exp(-np.arange(3.0)), Integral(2, 1), lambda model, _: model.get_support())
     np.testing.assert_allclose(up.efp_, expected)
     np.testing.assert_array_equal(up.efp_, down.efp_)
 
@@ -137,10 +165,10 @@ def test_wrong_targets_are_named(whole, target, message):
 def test_correlated_features_are_warned_of_where_it_matters(data):
     X = np.repeat(data[0][:, :8], 2, axis=1) + 0.3 * np.random.default_rng(1).standard_normal((N, 16))
     with pytest.warns(UserWarning, match="features correlate with others: efp_ and q_values_ assume"):
-        found = select((X, data[1]), efp=1)
+        found = select((X, data[1]), Lasso(tol=1e-10), efp=1, resampling=PAIRS)
     delta = exponent_of(correlation_of(X, np.arange(16)).mean)
-    measure = {"n_pairs": 10, "m": 2, "delta": delta, "two_steps": False}
-    expected = expected_false_positives(found.selection_path_, found.param_values_, **measure)
+    fits = [Lasso(alpha, tol=1e-10) for alpha in found.param_values_]
+    expected = efp_by_hand((X, data[1]), fits, found.param_values_, Integral(2, delta), correlated=True)
     np.testing.assert_allclose(found.efp_, expected)
     found.retarget(threshold=0.8)
     select((X, data[1]), efp=1, groups=np.arange(16) // 2)
@@ -200,13 +228,19 @@ def test_automatic_values_of_c_are_the_same_per_row_on_halves(data, model):
 # -- importances -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [RandomForestRegressor(10), GradientBoostingRegressor(n_estimators=10)])
+@pytest.mark.parametrize(
+    "model", [RandomForestRegressor(10, random_state=0), GradientBoostingRegressor(n_estimators=10, random_state=0)]
+)
 def test_models_with_importances_need_no_parameter(data, model):
-    found = StabilitySelection(model, efp=1, n_resamples=10, random_state=0).fit(*data)
+    found = StabilitySelection(model, efp=1, resampling=PAIRS, random_state=0).fit(*data)
     assert found.param_name_ == "importance"
     assert found.selection_path_.shape == (D, 100)
     np.testing.assert_allclose(found.param_values_, found.param_values_[0] * np.geomspace(1, 0.001, 100))
-    expected = expected_false_positives(found.selection_path_, found.param_values_, n_pairs=5, m=3, delta=1.25)
+    # One fit for all thresholds.
+    halves = by_hand(data, [model], lambda fitted, _: fitted.feature_importances_[:, None] > found.param_values_)
+    path, together = (shares.squeeze().T for shares in halves)
+    np.testing.assert_allclose(found.selection_path_, path)
+    expected = expected_false_positives(path, together, found.param_values_, Integral(3, 1.25, 0.05), n_pairs=10)
     np.testing.assert_allclose(found.efp_, expected)
     assert set(np.argsort(-found.selection_auc_)[:2]) == {0, 1}
 
