@@ -9,7 +9,9 @@ import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).parents[1]
-PYTHONS = [f"python3.{minor}" for minor in range(11, 20)]
+NAMES = [f"python3.{minor}" for minor in range(11, 20)]
+# Where pyenv and uv install; pyenv's own launchers on PATH run only the versions that were chosen.
+FOLDERS = ("~/.pyenv/versions", "~/.local/share/uv/python")
 # For the forge alone; a release does not need them.
 NOT_RELEASED = (".github/", ".pre-commit-config.yaml")
 RUN = """
@@ -27,13 +29,32 @@ def main(folder):
     if missing := tracked() - contents(sdist):
         sys.exit(f"{sdist.name} lacks {', '.join(sorted(missing))}")
     print(f"{sdist.name}: complete")
-    for python in filter(runs, PYTHONS):
+    found = pythons()
+    for python in found.values():
         check_wheel(python, wheel.resolve())
+    if missing := sorted(declared() - set(found)):
+        print(f"not tried, as they are not at hand: {', '.join(missing)}")
+
+
+def pythons(folders=FOLDERS):
+    """Return one interpreter for each version at hand, by its name: on PATH first, then in these folders."""
+    found = {}
+    for name in NAMES:
+        installed = [path for folder in folders for path in Path(folder).expanduser().glob(f"*/bin/{name}")]
+        if working := next(filter(runs, filter(None, [shutil.which(name), *installed])), None):
+            found[name] = str(working)
+    return found
+
+
+def declared():
+    """Names of the versions that the package says it supports."""
+    text = (TOP / "pyproject.toml").read_text(encoding="utf-8")
+    return {f"python{version}" for version in re.findall(r"Python :: (3\.\d+)", text)}
 
 
 def runs(python):
-    """Whether a version is at hand: a launcher of a version that is not installed does not run."""
-    return shutil.which(python) and subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+    """Whether an interpreter starts: a launcher of a version that is not installed does not."""
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
 def tracked():
