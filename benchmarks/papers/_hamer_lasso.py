@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _hamer_runs import MEASURES, SETS, SMALL, compromise, kept, n_selected, read, run, run_with_size, weakest_C
+from _hamer_runs import MEASURES, N_RUNS, SETS, SMALL, compromise, kept, n_selected, read, run, run_with_size, weakest_C
 from _tables import Row, claim, compare, figure, load
 from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
@@ -51,7 +51,7 @@ def table_5(opts: Namespace) -> dict[str, tuple[float, dict[str, float]]]:
         if (data := read(opts, name)) is None:
             continue
         file = kept(opts, f"lasso_{name}")
-        C, runs = run_with_size(l1_logistic, *data, n_selected(data[0]), weakest_C(*data), 30, checkpoint=file)
+        C, runs = run_with_size(l1_logistic, *data, n_selected(data[0]), weakest_C(*data), N_RUNS, checkpoint=file)
         lasso[name] = C, compromise(runs)
         measured = list(lasso[name][1].values())
         rows.append(_row_of_four(name, TABLE_5[name], measured))
@@ -91,7 +91,8 @@ def chiaretti(opts: Namespace) -> None:
 
 def _lasso_of(opts: Namespace, X: Any, y: Any) -> list[float]:
     file = kept(opts, "lasso_chiaretti")
-    return list(compromise(run_with_size(l1_logistic, X, y, 20.0, weakest_C(X, y), 30, checkpoint=file)[1]).values())
+    _, runs = run_with_size(l1_logistic, X, y, 20.0, weakest_C(X, y), N_RUNS, checkpoint=file)
+    return list(compromise(runs).values())
 
 
 # -- figures 19 and 20 -------------------------------------------------------------------------------------------------

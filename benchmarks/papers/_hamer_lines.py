@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from _hamer_runs import (
     MEASURES,
+    N_RUNS,
     SETS,
     SMALL,
     accuracy_gap,
@@ -41,7 +42,6 @@ from skstab.metrics import compare_stability
 from skstab.model_selection import BootstrapSplit, StabilityCV, StabilitySearchCV
 
 Tables = dict[str, pd.DataFrame]
-FOREST_RUNS = 10
 TREES = (3, 10, 30, 100, 300, 1000)
 UP_TO_1000 = ("ionosphere", "breast", "sonar", "gastro", "lsvt")  # 300 on the others, which take longer
 
@@ -101,7 +101,7 @@ def figure_13(opts: Namespace) -> Tables:
     }
     rows = [grows(f"{name}, λ2 from 1 to 0.1", "all three rise", table) for name, table in tables.items()]
     rows += [_row_of_accuracy(name, list(runs[name].values()), path_of(table["A"])) for name, table in tables.items()]
-    show_lines(opts, "figure_13", "Figure 13: elastic net, 20 runs", rows, tables)
+    show_lines(opts, "figure_13", f"Figure 13: elastic net, {N_RUNS} runs", rows, tables)
     return tables
 
 
@@ -110,7 +110,8 @@ def _elastic_net_runs(opts: Namespace, name: str, X: Any, y: Any) -> dict[float,
     for tenths in range(10, 0, -1):
         ratio = tenths / 10
         model, file = partial(elastic_net, l1_ratio=ratio), kept(opts, f"net_{name}")
-        _, found[ratio] = run_with_size(model, X, y, n_selected(X), weakest * ratio, 20, n_trials=8, checkpoint=file)
+        size, start = n_selected(X), weakest * ratio
+        _, found[ratio] = run_with_size(model, X, y, size, start, N_RUNS, n_trials=8, checkpoint=file)
     return found
 
 
@@ -167,7 +168,7 @@ def _tables_of_search(
     search = StabilitySearchCV(
         estimator,
         grid,
-        cv=BootstrapSplit(5 if opts.quick else 30, random_state=0),
+        cv=BootstrapSplit(5 if opts.quick else N_RUNS, random_state=0),
         scoring="accuracy",
         measures=list(MEASURES.values()),
         checkpoint=kept(opts, file),
@@ -227,7 +228,7 @@ def _less_stable(name: str, svm: Tables, logistic: Tables) -> Row:
 
 def elimination_of_scikit_learn(opts: Namespace) -> None:
     """Elimination as scikit-learn has it, whose `step` is a share of all features."""
-    rows, n_runs = [], 5 if opts.quick else 30
+    rows, n_runs = [], 5 if opts.quick else N_RUNS
     for name in ("sonar",) if opts.quick else ("lsvt", "alon"):
         if (data := read(opts, name)) is None:
             continue
@@ -273,7 +274,7 @@ class ForestSelector(SelectorMixin, BaseEstimator):
 
 def figure_15(opts: Namespace) -> Tables:
     """Forests of more and more trees; a new forest is grown on the selected features."""
-    n_runs = 5 if opts.quick else FOREST_RUNS
+    n_runs = 5 if opts.quick else N_RUNS
     tables = {}
     for name, X, y in sets_of(opts):
         trees = (3, 30) if opts.quick else TREES if name in UP_TO_1000 else TREES[:-1]
@@ -323,7 +324,7 @@ def figure_16(opts: Namespace, runs: dict[int, StabilityCV]) -> None:
 
 def figure_17(opts: Namespace) -> Tables:
     """ReliefF with K neighbours before a classifier with as many."""
-    n_runs, neighbours = (10, (1, 10)) if opts.quick else (30, (1, 3, 5, 10, 15, 25, 40))
+    n_runs, neighbours = (10, (1, 10)) if opts.quick else (N_RUNS, (1, 3, 5, 10, 15, 25, 40))
     tables = {}
     for name, X, y in sets_of(opts):
         runs = {
