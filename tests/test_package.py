@@ -8,6 +8,7 @@ import subprocess
 import sys
 from graphlib import TopologicalSorter
 from importlib import import_module
+from pathlib import Path
 
 import numpydoc.docscrape
 import pytest
@@ -25,7 +26,7 @@ from skstab.inspection import (
     instability_shares,
 )
 from skstab.metrics import get_measure, stability_test
-from skstab.model_selection import BootstrapSplit, SelectorComparison, compare_selectors
+from skstab.model_selection import BootstrapSplit, SelectorComparison, StabilityCV, compare_selectors
 from skstab.runs import Runs, selection_of
 from tests.discovery import PACKAGES, ROOT, exported, imports_of, module_name
 
@@ -289,6 +290,36 @@ def test_the_layers_are_described():
     described = page("CONTRIBUTING.md").partition("## The layers")[2].partition("## ")[0]
     for layer in LAYERS:
         assert re.search(rf"(^| ){layer}(\.py|/)", described, flags=re.MULTILINE), layer
+
+
+def modules_passed(call):
+    """Names of the modules of the package in which a call runs a function; not what it only imports."""
+    passed = set()
+
+    def note(frame, event, _):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(ROOT) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            passed.add(path.relative_to(ROOT))
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return passed
+
+
+def test_the_road_from_fit_to_a_picture_is_described():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    runs = StabilityCV(make_pipeline(SelectKBest(k=2), GaussianNB()), cv=BootstrapSplit(3), scoring="accuracy")
+    passed = modules_passed(lambda: runs.fit(X, y)) | modules_passed(runs.plot)
+    plt.close("all")
+    described = page("CONTRIBUTING.md").partition("On its way from `StabilityCV.fit`")[2].partition("\n\n")[0]
+    road = {path.stem for path in passed if path.parent.name == "model_selection"}
+    assert {"_stability_cv", "_worker"} <= road
+    assert not {name for name in road if f"`{name}`" not in described}
 
 
 _NUMBER = "[0-9]{2,}|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|twenty(-[a-z]+)?"
