@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from html import escape
 from importlib import resources
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,8 +125,10 @@ class StabilityReport:
             The file, which is replaced where it exists.
         """
         with naming("path"):
-            file = Path(path)
-        file.write_text(self.html(), encoding="utf-8", errors="replace")
+            name = os.fspath(path)
+        page = self.html()
+        with open(name, "w", encoding="utf-8", errors="replace") as file:  # a Path of "" would be the current directory
+            file.write(page)
 
     # -- the answers ---------------------------------------------------------------------------------------------------
 
@@ -270,7 +272,7 @@ class StabilityReport:
         """All settings that were tried."""
         return selector_table("All settings that were tried", self.candidates, self.scoring)
 
-    @property
+    @cached_property
     def forest(self) -> Picture:
         """Stabilities and their differences."""
         n = len(self.frame)
@@ -285,7 +287,7 @@ class StabilityReport:
             labels={"xlabel": "stability, and its differences"},
         )
 
-    @property
+    @cached_property
     def front(self) -> Picture:
         """Score and stability of all settings."""
         names = {"score": self.scoring, "score_se": f"{self.scoring}_se", "n_features": "n_features"}
@@ -307,7 +309,7 @@ class StabilityReport:
             labels={"ylabel": "stability"},
         )
 
-    @property
+    @cached_property
     def maps(self) -> list[Picture]:
         """Maps of the selectors that select something; a feature has the same colour in all of them."""
         like = None

@@ -198,6 +198,11 @@ def test_a_notebook_shows_the_same_page_in_a_frame_of_its_own(report, html):
     assert unescape(re.search(r'srcdoc="([^"]*)"', shown)[1]) == html
 
 
+def test_a_page_without_a_name_is_not_written_to_the_folder(report):
+    with pytest.raises(FileNotFoundError):
+        report.save("")
+
+
 def test_the_page_is_saved(report, html, tmp_path):
     report.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == html
