@@ -63,7 +63,7 @@ class StabilityTest:
     Parameters
     ----------
     statistic : float
-        The difference over its standard error.
+        The difference over its standard error; infinite where that is 0 and there is a difference.
     pvalue : float
         Probability, if there were no difference, of a statistic at least as large.
     difference : float

@@ -15,6 +15,7 @@ from tests.fuzz.values import GOOD, GOOD_OF, KEYWORDS, OBJECTS, RETURNED, TOGETH
 
 SPOILED = 0.5  # share of the draws with a bad value
 DATA = ("X", "y", "sample_weight", "groups")  # what fit takes beside the parameters of the estimator
+FEW = ("cv", "n_resamples", "n_values", "n_decoy_draws", "n_pairs", "n_permutations")  # always given: less to compute
 OPERATORS = ("__call__", "__getitem__")
 
 
@@ -105,10 +106,9 @@ def arguments(callee, rng):
     known = parameters(callee)
     drawn = {name: good_of(callee, name)(rng) for name, required in known.items() if required or rng.random() < 0.3}
     names = [*known]
+    drawn = {name: good_of(callee, name)(rng) for name in FEW if name in known} | drawn
     if callee.use == "fit":
         names += DATA
-        few = {"cv": GOOD["cv"](rng), "n_resamples": 4, "n_values": 3, "n_decoy_draws": 2}
-        drawn = {name: value for name, value in few.items() if name in known} | drawn
         drawn |= {"X": features(rng), "y": target(rng)}
     drawn |= TOGETHER[callee.name](rng, drawn) if callee.name in TOGETHER else {}
     spoiled = rng.permutation(names)[: rng.integers(1, 3)].tolist() if names and rng.random() < SPOILED else []

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import SelectKBest
+from sklearn.feature_selection import SelectKBest, VarianceThreshold
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
@@ -190,7 +190,7 @@ GOOD = {
     "ties": one_of("average", "random"),
     "sets": one_of([["a"], ["b", "a"]], [{0, 1}, [2]], [[], []]),
     "features": one_of(["a", "b", "c"], 7),
-    "cv": one_of(few(), 3, None),
+    "cv": one_of(*[few()] * 5, *[3] * 4, None),  # 50 bootstraps
     "source": one_of([fitted().estimator_] * 2, fitted()),
     "fitted": one_of([fitted().estimator_] * 2),
     "frame": one_of(
@@ -321,6 +321,9 @@ GOOD_OF = {
     **{(f"{name}.score", "y"): held(lambda: data()[1]) for name in ("StabilityCV", "StabilitySearchCV", "HybridRFE")},
     ("collect_supports", "source"): one_of([fitted().estimator_] * 2, {"estimator": [fitted().estimator_] * 3}),
     ("compare_selectors", "scoring"): one_of("accuracy"),
+    # Hundreds of fits in one call: most of them are quick ones.
+    ("assess_selector", "estimator"): one_of(*[SelectKBest(k=2)] * 4, *[VarianceThreshold()] * 3, HybridRFE(2)),
+    ("assess_selector", "n_pairs"): one_of(3),
     ("stability_profile", "estimator"): one_of(Ridge(), SelectKBest(k=2)),
     ("stability_profile", "y"): held(lambda: data()[1]),
     ("stability_profile", "cv"): lambda _: few(),
@@ -483,6 +486,9 @@ MAY_BE_NAN = {
     *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested
     "correlation",  # of what has no partner
     "standard_error",  # of the conformal method
+    "importance_contributions stability",  # of a part without importance
+    "make_stability_scorer cv",  # as it was given
+    *("stability_test statistic", "compare_stability statistic"),  # of runs that do not vary
     *("row_predictions", "losses", "compare_selectors accuracy"),  # of rows that a run did not leave out
     "compare_selectors score",  # where the function given as scoring fails
     *(f"{name}.{method}" for name in ("StabilityCV", "StabilitySearchCV") for method in _OF_THE_ESTIMATOR),
