@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, issparse
 from scipy.special import ndtri
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from skstab._compat import take_columns
-from skstab._typing import FloatArray
+from skstab._typing import FloatArray, IntArray
 
 __all__ = ["column_deviations", "column_ranges", "wilson_interval"]
 
@@ -34,6 +34,16 @@ def column_deviations(X: Any, columns: Any = slice(None)) -> FloatArray:
         X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
     if not isinstance(columns, slice):
         X = X[:, columns]
+    found = _deviations(X)
+    # Their squares were too large for floats, or too small for all of their digits.
+    extreme = np.flatnonzero(~((found > 1e-140) & (found < np.inf)))
+    if extreme.size:
+        scaled, powers = _scaled_columns(X[:, extreme])
+        found[extreme] = np.ldexp(_deviations(scaled), powers)
+    return found
+
+
+def _deviations(X: Any) -> FloatArray:
     if issparse(X):
         return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]))
     mean, squares = X.mean(axis=0, dtype=float), np.zeros(X.shape[1])
@@ -42,6 +52,16 @@ def column_deviations(X: Any, columns: Any = slice(None)) -> FloatArray:
         centred = X[start : start + batch] - mean
         squares += np.einsum("ij,ij->j", centred, centred)
     return np.asarray(np.sqrt(squares / X.shape[0]))
+
+
+def _scaled_columns(X: Any) -> tuple[Any, IntArray]:
+    """Columns divided by powers of two so that their values are at most 1, and these powers."""
+    powers = np.frexp(np.maximum(*map(np.abs, column_ranges(X))))[1]
+    if not issparse(X):
+        return np.ldexp(X, -powers), powers
+    scaled = csc_array(X, dtype=np.float64)
+    scaled.data = np.ldexp(scaled.data, -np.repeat(powers, np.diff(scaled.indptr)))
+    return scaled, powers
 
 
 def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 
 from skstab.datasets import make_correlated_groups, make_survival
 from skstab.feature_selection import HybridRFE, StabilitySelection, relieff, stability_selection_bounds, welch_variance
@@ -18,12 +18,14 @@ from skstab.inspection import (
     StabilityPathDisplay,
     StabilityProfileDisplay,
     feature_clusters,
+    importance_contributions,
     linear_importance,
 )
 from skstab.metrics import (
     compare_stability,
     conformal_pvalues,
     get_measure,
+    grouped_importance_stability,
     nogueira_stability,
     population_stability,
     stability_in_words,
@@ -34,6 +36,7 @@ from skstab.metrics import (
 from skstab.model_selection import (
     BootstrapSplit,
     ParetoRefit,
+    SelectorComparison,
     StabilityCV,
     StabilitySearchCV,
     compare_selectors,
@@ -61,6 +64,10 @@ def cv(**params):
 
 def selection(**params):
     return StabilitySelection(Lasso(), **{"n_resamples": 4, "n_values": 3, "q": 2, **params}).fit(X, Y)
+
+
+def search(**params):
+    return StabilitySearchCV(SelectKBest(), **{"param_grid": {"k": [1, 2]}, "cv": FEW, **params}).fit(X, Y)
 
 
 CALLS = {
@@ -122,13 +129,18 @@ CALLS = {
     "cv": [lambda: make_stability_scorer(cv=np.nan), lambda: cv(cv=[[]]), lambda: cv(cv=np.array(0)), lambda: cv(cv=0)],
     "estimator_name": [lambda: Runs(RUNS, estimator_name=np.nan)],
     "why_no_support": [lambda: Runs(RUNS, why_no_support=3)],
-    "scoring": [lambda: stability_scoring(scoring=[3]), lambda: stability_scoring(scoring=3)],
+    "scoring": [
+        lambda: stability_scoring(scoring=[3]),
+        lambda: stability_scoring(scoring=3),
+        lambda: cv(scoring=[[1, 0], [1]]),
+        lambda: search(scoring=[]),
+    ],
     "support": [lambda: cv(support=pd.NA), lambda: cv(support=np.array(["refit", "refit"]))],
     "perturb": [lambda: cv(perturb=np.zeros(2)), lambda: cv(perturb=HUGE), lambda: cv(perturb=True)],
     "error_score": [lambda: cv(error_score=pd.NA), lambda: cv(error_score=True)],
     "n_jobs": [lambda: cv(n_jobs=HUGE), lambda: make_stability_scorer(n_jobs=np.nan)],
     "verbose": [lambda: cv(verbose=-1), lambda: selection(verbose=pd.NA)],
-    "refit": [lambda: StabilitySearchCV(SelectKBest(), {"k": [1, 2]}, cv=FEW, refit=pd.NA).fit(X, Y)],
+    "refit": [lambda: search(refit=pd.NA)],
     "assumption": [
         lambda: selection(assumption=np.zeros(2)),
         lambda: stability_selection_bounds(9, q=1, pfer=1, assumption={}),
@@ -171,7 +183,13 @@ CALLS = {
     "missing_score": [lambda: Runs.concat([Runs(RUNS)], missing_score="a")],
     "selections": [lambda: Runs.from_selections(3, n_features=2)],
     "path": [lambda: Runs(RUNS).save(3), lambda: Runs.load(3.5)],
-    "names": [lambda: Outputs(RUNS, names=3, inputs=[0] * 5)],
+    "names": [
+        lambda: Outputs(RUNS, names=3, inputs=[0] * 5),
+        *(lambda names=names: SelectorComparison.from_search(search(), X, Y, names=names) for names in (3, [[1], [2]])),
+    ],
+    "outputs": [lambda: Runs(RUNS, outputs={"a": 1}), lambda: Runs(RUNS, outputs={1: 1})],
+    "frame": [lambda: Runs.from_frame(pd.DataFrame())],
+    "param_grid": [lambda: search(param_grid={"k": 1}), lambda: search(param_grid={"k": 1}, n_iter=2)],
     "rows": [lambda: Outputs(RUNS, names=list("abcde"), inputs=[0] * 5).take("a")],
     "source": [lambda: collect_supports({}), lambda: collect_supports(FITTED)],
     "fitted": [lambda: Runs.from_estimators([3])],
@@ -179,7 +197,7 @@ CALLS = {
     "zero_outside": [lambda: selection_of(FITTED, X, zero_outside=np.zeros(2))],
     "calibration": [lambda: CalibrationDisplay(3)],
     "profiles": [lambda: StabilityProfileDisplay(3), lambda: StabilityProfileDisplay({})],
-    "runs": [lambda: CoSelectionDisplay.from_runs(3)],
+    "runs": [lambda: CoSelectionDisplay.from_runs(3), lambda: importance_contributions(Runs(RUNS))],
     "frequencies": [lambda: SelectionFrequencyDisplay("a", 3)],
     "legend": [lambda: SelectionFrequencyDisplay([0.5], 3, selected=[True]).plot(legend=np.zeros(2))],
     "on_progress": [lambda: compare_selectors([SelectKBest(), HybridRFE()], X, Y, scoring="accuracy", on_progress=3)],
@@ -218,3 +236,55 @@ def test_more_neighbours_than_an_array_could_have_are_all_rows():
 def test_an_empty_similarity_is_refused_by_its_shape(empty):
     with pytest.raises(ValueError, match="similarity must be of shape"):
         get_measure("yu", similarity=empty)(RUNS)
+
+
+def test_a_search_whose_scoring_always_fails_says_so():
+    def fails(*_):
+        raise ValueError("odd")
+
+    with pytest.warns(match="odd"), pytest.raises(ValueError, match="a score is missing where scoring failed"):
+        search(scoring=fails)
+
+
+# -- numbers near the ends of floats -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [1e-308, 1e-9])
+def test_the_narrowest_conformal_interval_is_that_of_a_single_calibration_value(level):
+    narrow = stability_interval(RUNS, method="conformal", confidence_level=level)
+    wider = stability_interval(RUNS, method="conformal", confidence_level=0.3)
+    assert wider.low <= narrow.low <= narrow.high <= wider.high
+
+
+def test_runs_that_do_not_vary_have_an_infinite_statistic():
+    same = np.tile(RUNS[0], (4, 1))
+    test = stability_test(same, 0.5)
+    assert (test.statistic, test.pvalue, test.difference) == (np.inf, 0.0, 0.5)
+    assert stability_test(same, 1.0).statistic == 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "scale", [1e307, 1e200, 1e-200, 1e-300, np.array([1e-200, 1e200, 1.0, 1e100, 1e-300])], ids=str
+)
+def test_linear_importance_does_not_depend_on_units(scale, form):
+    X_small = X / 10  # below 1
+    model = LinearRegression().fit(X_small, Y)
+    expected = linear_importance(model, X_small)
+    model.coef_ = model.coef_ / scale
+    np.testing.assert_allclose(linear_importance(model, form(X_small * scale)), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+def test_importances_of_runs_do_not_depend_on_units(scale):
+    def importances(data):
+        return StabilityCV(LinearRegression(), cv=FEW, measure="pearson").fit(data, Y).importances_
+
+    np.testing.assert_allclose(importances(X * scale), importances(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e307])
+def test_importances_of_groups_do_not_depend_on_their_unit(scale):
+    importances, groups = np.arange(1.0, 16.0).reshape(3, 5) % 7, [0, 0, 1, 1, 2]
+    expected = grouped_importance_stability(importances, groups)
+    assert grouped_importance_stability(importances * scale, groups) == pytest.approx(expected, rel=1e-9)

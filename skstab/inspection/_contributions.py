@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from skstab._checks import naming
 from skstab._minima import minima_with_others, minima_within_groups, scaled_to_one
 from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike, RunsLike
 from skstab.inspection._sources import most_frequent, runs_of
@@ -34,7 +35,8 @@ class ImportanceContributions:
         One row per feature, as `frame` returns it.
     parts : DataFrame or None
         The rows "core" and "rest": the mean number `n_features` of features in a run, the mean share `importance` of
-        the importance, the `stability` of the part alone, and its `contribution`; None without a core.
+        the importance, the `stability` of the part alone (NaN where no run gives it any importance), and its
+        `contribution`; None without a core.
     stability : float
         The importance-weighted stability, which is the sum of all contributions.
     lost_by_empty_runs : float
@@ -158,7 +160,9 @@ def importance_contributions(runs: RunsLike, *, core: ArrayLike | MatrixLike | N
     found = runs_of(runs, "runs")
     if len(found) < 2:
         raise ValueError(f"runs must hold at least 2 runs, got {len(found)}")
-    table = sparse.csr_array(abs(sparse.csr_array(found.table_for("importance_weighted"))))
+    with naming("runs"):
+        importances = found.table_for("importance_weighted")
+    table = sparse.csr_array(abs(sparse.csr_array(importances)))
     table.eliminate_zeros()
     mask = None if core is None else _core_mask(core, found)
     shared = _shared(table)

@@ -96,7 +96,14 @@ def linear_importance(model: Estimator, X: MatrixLike, y: ArrayLike | None = Non
     rows = np.atleast_2d(_dense(coef))
     if rows.ndim > 2 or rows.shape[1] != len(units):
         raise ValueError(f"model.coef_ must have one column for each of the {len(units)} features, got {rows.shape}")
-    return shares(np.linalg.norm(rows, axis=0) * units)
+    return shares(_scaled_products(np.hypot.reduce(rows, axis=0), units))
+
+
+def _scaled_products(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Products of numbers that may be very large or small, over a power of two that brings the largest near 1."""
+    (a, powers), (b, others) = np.frexp(a), np.frexp(b)
+    powers = powers + others
+    return np.asarray(np.ldexp(a * b, powers - powers.max(where=a * b != 0, initial=-4096)))
 
 
 def _dense(values: Any) -> FloatArray:

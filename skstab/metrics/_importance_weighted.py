@@ -31,8 +31,7 @@ class SharedImportance(NamedTuple):
 def shared_importance(weights: Weights, block: IntArray | None = None) -> SharedImportance:
     """Sum each run's shared importance, observed and expected by chance, over all other runs (of its block)."""
     csr, n_runs = weights.csr, weights.n_runs
-    run = np.repeat(np.arange(n_runs), np.diff(csr.indptr))
-    value = scaled_to_one(np.abs(csr.data), run, n_runs)
+    run, value = _shares(weights)
     order = np.argsort(-value, kind="stable")
     run, feature, value = run[order], csr.indices[order], value[order]
 
@@ -48,6 +47,12 @@ def shared_importance(weights: Weights, block: IntArray | None = None) -> Shared
     empties = empty.sum() if block is None else np.bincount(block, empty)[block]
     twins = np.where(empty, empties - 1.0, 0.0)
     return SharedImportance(np.asarray(observed + twins), np.asarray(expected + twins))
+
+
+def _shares(weights: Weights) -> tuple[IntArray, FloatArray]:
+    """The run of each importance that is not zero, and its share of those of the run."""
+    run = np.repeat(np.arange(weights.n_runs), np.diff(weights.csr.indptr))
+    return run, scaled_to_one(np.abs(weights.csr.data), run, weights.n_runs)
 
 
 def importance_weighted(weights: Weights) -> float:
@@ -145,9 +150,9 @@ def _summed(weights: Weights, groups: ArrayLike | None) -> Weights:
         return weights
     indicator = group_indicator(groups, weights.n_features)
     # Sums of the largest floats would overflow; only the shares within a run matter.
-    peak = abs(weights.csr).max(axis=1).toarray().ravel()
-    scale = sparse.diags_array(1 / np.where(peak > 0, peak, 1), format="csr")
-    return Weights(sparse.csr_array(scale @ abs(weights.csr) @ indicator))
+    _, share = _shares(weights)
+    scaled = sparse.csr_array((share, weights.csr.indices, weights.csr.indptr), shape=weights.csr.shape)
+    return Weights(sparse.csr_array(scaled @ indicator))
 
 
 def grouped_importance_measure(*, groups: ArrayLike | None = None) -> Measure:

@@ -116,7 +116,7 @@ def conformal_ends(values: FloatArray, alpha: float) -> tuple[float, float] | No
     nonconforming.
     """
     c = values.size
-    t = int(np.floor(alpha * (c + 1) + 1e-9))  # 0.1 × 1000 must count as 100
+    t = min(int(np.floor(alpha * (c + 1) + 1e-9)), c)  # 0.1 × 1000 must count as 100; no p-value is above 1
     if t == 0:
         return None
     centre = float(values.mean())
@@ -307,6 +307,7 @@ def stability_test(
     -------
     test : StabilityTest
         With attributes `statistic`, `pvalue`, `difference` (stability less threshold) and its interval `low`, `high`.
+        Where the runs do not vary, any difference has an infinite `statistic`.
 
     Notes
     -----
@@ -367,7 +368,7 @@ def compare_stability(
     -------
     test : StabilityTest
         With attributes `statistic`, `pvalue`, `difference` (stability of `a` less that of `b`) and its interval `low`,
-        `high`.
+        `high`. Where the runs do not vary, any difference has an infinite `statistic`.
 
     References
     ----------

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.pipeline import Pipeline
 
+from skstab._checks import naming
 from skstab._random import random_parameters, stream
 from skstab.model_selection._together import followed_parameter
 
@@ -70,6 +71,7 @@ class Family(NamedTuple):
 # -- candidates as chains ----------------------------------------------------------------------------------------------
 
 
+@naming("param_grid")
 def settings_of(param_grid: Any, n_iter: int | None, entropy: Sequence[int]) -> list[dict[str, Any]]:
     """The parameters of each candidate: the whole grid, or a sample."""
     if n_iter is not None:

@@ -201,7 +201,8 @@ class ParetoRefit:
         a, s = objectives(cv_results, self.score, self.stability)
         if (np.isnan(a) | np.isnan(s)).all():
             raise ValueError(
-                f"cv_results lacks values: no candidate has both a {self.score!r} and a {self.stability!r}"
+                f"cv_results lacks values: no candidate has both a {self.score!r} and a {self.stability!r}; a score is "
+                "missing where scoring failed"
             )
         if (np.isinf(a) | np.isinf(s)).any():
             raise ValueError(f"cv_results must have finite {self.score!r} and {self.stability!r}, got infinite ones")

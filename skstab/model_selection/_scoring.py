@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.metrics import check_scoring
 
+from skstab._checks import naming
 from skstab._compat import take_rows
 
 __all__ = ["check_scorer", "score_names_of", "scorer_of"]
@@ -17,7 +18,8 @@ def scorer_of(scoring: Any, estimator: Any, error_score: Any) -> Any:
     if scoring is None and not hasattr(estimator, "score"):
         return None
     # Several scorers fail one by one, unless failing is to raise.
-    return check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
+    with naming("scoring"):
+        return check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
 
 
 def score_names_of(scoring: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skstab._checks import naming
 from skstab.model_selection._dummy import dummy_scores
 from skstab.model_selection._recommend import Scored
 from skstab.model_selection._resampling import splits_of
@@ -21,8 +22,10 @@ def candidates_compared(search: Any, X: Any, y: Any, names: Any, groups: Any) ->
     """What a comparison of the candidates holds: their runs, scores, the dummy, the measure, and groups."""
     if not isinstance(search, StabilitySearchCV) or not search.__sklearn_is_fitted__():
         raise ValueError(f"search must be a fitted StabilitySearchCV, got {search!r}")
-    listed = [str(number) for number in range(len(search.runs_))] if names is None else list(names)
-    if len(listed) != len(search.runs_) or len(set(listed)) < len(listed):
+    with naming("names"):
+        listed = [str(number) for number in range(len(search.runs_))] if names is None else list(names)
+        n_different = len(set(listed))
+    if not len(search.runs_) == len(listed) == n_different:
         raise ValueError(f"names must be {len(search.runs_)} different ones, one per candidate, got {names!r}")
     done = {name: number for number, name in enumerate(listed) if len(search.runs_[number]) > 1}
     score = next(iter(search.runs_[next(iter(done.values()))].scores), None)

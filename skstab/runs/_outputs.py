@@ -184,7 +184,8 @@ def _places(parts: Sequence[list[tuple[int, Hashable]]]) -> tuple[list[tuple[int
 
 def check_outputs(outputs: Outputs | Mapping[str, Any], shape: tuple[int, int]) -> Outputs:
     """Check the outputs of runs × features, given as such or as their fields."""
-    checked = Outputs(**outputs) if isinstance(outputs, Mapping) else outputs
+    with naming("outputs"):
+        checked = Outputs(**outputs) if isinstance(outputs, Mapping) else outputs
     if not isinstance(checked, Outputs):
         raise TypeError(f"outputs must be an Outputs, got {outputs!r}")
     if len(checked) != shape[0] or checked.inputs.max(initial=0) >= shape[1]:

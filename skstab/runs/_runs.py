@@ -237,7 +237,8 @@ class Runs:
             In the order in which the runs first occur.
         """
         supports, importances, coefs, names = from_frame(frame, features)
-        return cls(supports, importances, coefs=coefs, feature_names=names)
+        with naming("frame"):
+            return cls(supports, importances, coefs=coefs, feature_names=names)
 
     @classmethod
     def from_estimators(cls, fitted: Any) -> Self:

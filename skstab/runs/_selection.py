@@ -423,7 +423,7 @@ def _importances(weights: _Weights | None, n_features: int, scale: bool) -> Floa
     if weights is None:
         return None
     rows = weights.rows
-    values = np.abs(rows[0]) if len(rows) == 1 else np.linalg.norm(rows, axis=0)
+    values = np.hypot.reduce(np.abs(rows), axis=0)  # without squares, which may be too large or small for floats
     used = np.flatnonzero(values != 0)
     if scale and weights.linear is not None and len(used):
         # A sparse model used few columns: the others are not even looked at.
