@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 
 from skstab._checks import is_int, is_number
 from skstab._compat import check_own_parameters, squared_importances
-from skstab._linear_paths.coordinates import centred, descended, prefers_descent
+from skstab._linear_paths.least_squares import models_on_reduced, prefers_reduced, reduced_rows
 from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_models
 from skstab._typing import IntArray
 from skstab.model_selection._shared_predictions import sharing_predictions
@@ -108,8 +108,8 @@ def _fit_path(step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: A
     model = step.estimator if type(step) is SelectFromModel else step
     if y is None or (is_classifier(model) and len(np.unique(y)) < 2):  # an error, which the model words itself
         return None
-    if prefers_descent(model, X, sample_weight):
-        found = descended(model, last(centred, X, y, model.fit_intercept), values)
+    if prefers_reduced(model, X, sample_weight):
+        found = models_on_reduced(model, last(reduced_rows, X, y, model.fit_intercept), values)
     else:
         found = linear_models(model, X, y, values, sample_weight=sample_weight)
     if found is None:
