@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -13,6 +13,8 @@ from scipy import sparse
 from skstab._checks import is_int, naming
 from skstab._matrices import as_masks, as_weights
 from skstab._typing import FloatArray, IntArray
+
+_AT_ONCE = 2**15  # entries of a dense table that are turned into floats at a time
 
 
 class Table(Protocol):
@@ -88,7 +90,21 @@ class Supports(_Matrix):
 
     def per_run_sum(self, per_feature: NDArray[Any]) -> FloatArray:
         """Sum a value of each feature over the features of each run."""
-        return np.asarray(self.csr @ per_feature, dtype=np.float64)
+        values = np.asarray(per_feature, dtype=np.float64)
+        if self.is_sparse:
+            return np.asarray(self.csr @ values)
+        return np.concatenate([self.matrix[runs] @ values for runs in self._some_at_a_time()])
+
+    def per_feature_sum(self, per_run: FloatArray) -> FloatArray:
+        """Sum a value of each run over the runs that selected each feature."""
+        if self.is_sparse:
+            return np.asarray(self.csr.T @ per_run)
+        return np.asarray(sum(per_run[runs] @ self.matrix[runs] for runs in self._some_at_a_time()))
+
+    def _some_at_a_time(self) -> Iterator[slice]:
+        """Runs whose entries may become floats, which take eight times the memory, together."""
+        step = max(1, _AT_ONCE // self.n_features)
+        return (slice(start, start + step) for start in range(0, self.n_runs, step))
 
     @property
     def is_constant_size(self) -> bool:

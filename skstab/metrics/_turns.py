@@ -37,14 +37,14 @@ def _variation(t: Totals) -> FloatArray:
 
 def _in_one_direction(supports: Supports) -> float:
     """Variance along a direction that power iterations find: the largest eigenvalue where one stands out."""
-    csr, m = supports.csr, supports.n_runs
+    m = supports.n_runs
     mean = supports.counts / m
     farthest = np.argmax(supports.sizes - 2 * supports.per_run_sum(mean))  # ‖z − μ‖² but for a constant
-    direction = csr[[farthest]].toarray().ravel() - mean
+    direction = supports.per_feature_sum((np.arange(m) == farthest).astype(np.float64)) - mean
     for _ in range(3):
         direction = direction / np.linalg.norm(direction)
-        along = csr @ direction - mean @ direction  # the coordinate of each run, of mean 0
-        direction = csr.T @ along
+        along = supports.per_run_sum(direction) - mean @ direction  # the coordinate of each run, of mean 0
+        direction = supports.per_feature_sum(along)
     return float(along @ along / (m - 1))
 
 

@@ -1,5 +1,6 @@
 """Validation: what is accepted, and which argument an error names."""
 
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,14 @@ import pytest
 from scipy import sparse
 
 from skstab import metrics
-from skstab.metrics import get_measure, measure_table, stability_score, supports_from_sets
+from skstab.metrics import (
+    _tables,
+    get_measure,
+    measure_table,
+    stability_interval,
+    stability_score,
+    supports_from_sets,
+)
 from tests.metrics import definitions
 
 TABLE = measure_table()
@@ -240,3 +248,24 @@ def test_bad_sets(sets, features, error, message):
 def test_a_list_of_sets_is_pointed_to_supports_from_sets():
     with pytest.raises(ValueError, match="supports_from_sets"):
         metrics.jaccard_stability([{"a", "b"}, {"a"}])
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 2**15])
+def test_sums_of_dense_tables_are_those_of_sparse_ones(monkeypatch, at_once):
+    monkeypatch.setattr(_tables, "_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    masks = rng.random((7, 13)) < 0.4
+    per_feature, per_run = rng.integers(9, size=13), rng.normal(size=7)
+    for table in (_tables.Supports(masks), _tables.Supports(sparse.csr_array(masks))):
+        np.testing.assert_array_equal(table.per_run_sum(per_feature), (masks * per_feature).sum(axis=1))
+        np.testing.assert_allclose(table.per_feature_sum(per_run), per_run @ masks, rtol=1e-12)
+
+
+def test_an_interval_of_a_dense_table_takes_little_memory():
+    masks = np.random.default_rng(0).random((50, 5000)) < 0.8
+    stability_interval(masks)  # imports
+    tracemalloc.start()
+    stability_interval(masks)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * masks.nbytes  # as CSR of floats it would be ten times the table
