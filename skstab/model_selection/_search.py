@@ -306,7 +306,8 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
             "feature_names": getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]),
             "estimator_name": type(self.estimator).__name__,
         }
-        self.runs_ = [gathered.collect(n, splits, **common, **refits[n].declared) for n in range(len(done))]
+        found = {n: gathered.collect(n, splits, **common, **refits[n].declared) for n in gathered.largest_first()}
+        self.runs_ = [found[number] for number in range(len(done))]
         self._row_losses = [gathered.losses(number) for number in range(len(done))]
         return [
             {} if lost else tabulated(runs, list(runs.scores), measures, losses)

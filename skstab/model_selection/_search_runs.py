@@ -210,6 +210,14 @@ class Gathered:
         every = [run for runs in self.runs for run in runs]
         return [r.fit_error for r in every if r.fit_error], [r.score_error for r in every if r.score_error]
 
+    def largest_first(self) -> list[int]:
+        """Order in which candidates are collected, so that the largest table is made when few others are there."""
+
+        def n_selected(number: int) -> int:
+            return sum(run.selection.support.size for run in self.runs[number] if run.selection is not None)
+
+        return sorted(range(len(self.runs)), key=n_selected, reverse=True)
+
     def collect(self, number: int, splits: Sequence[Any], **declared: Any) -> Runs:
         """Make the `Runs` of one candidate; what they are made of is dropped."""
         runs, self.runs[number] = self.runs[number], []
