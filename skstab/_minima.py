@@ -9,15 +9,20 @@ import numpy as np
 
 from skstab._typing import FloatArray, IntArray
 
-__all__ = ["minima_with_others", "minima_within_groups", "scaled_to_one"]
+__all__ = ["minima_with_others", "minima_within_groups", "near_one", "scaled_to_one"]
 
 
 def scaled_to_one(value: FloatArray, run: IntArray, n_runs: int) -> FloatArray:
     """Divide importances, none of which is zero, by the sum of those of the same run."""
+    value = near_one(value, run, n_runs)
+    return np.asarray(value / np.bincount(run, value, n_runs)[run])
+
+
+def near_one(value: FloatArray, run: IntArray, n_runs: int) -> FloatArray:
+    """Importances times a power of two for each run, so that sums of the largest or smallest floats lose nothing."""
     peak = np.zeros(n_runs)
     np.maximum.at(peak, run, value)
-    value = value / peak[run]  # sums of the largest floats would overflow
-    return np.asarray(value / np.bincount(run, value, n_runs)[run])
+    return np.asarray(np.ldexp(value, -np.frexp(peak)[1][run]))
 
 
 def minima_with_others(value: FloatArray, start: IntArray | None = None) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from skstab._minima import minima_with_others, minima_within_groups, scaled_to_one
+from skstab._minima import minima_with_others, minima_within_groups, near_one, scaled_to_one
 from skstab._typing import FloatArray, IntArray, RunsLike
 from skstab.metrics._measure import Measure, PairValues, Properties, correlation_bounds, pseudo_values
 from skstab.metrics._similarity import group_indicator
@@ -51,8 +51,13 @@ def shared_importance(weights: Weights, block: IntArray | None = None) -> Shared
 
 def _shares(weights: Weights) -> tuple[IntArray, FloatArray]:
     """The run of each importance that is not zero, and its share of those of the run."""
-    run = np.repeat(np.arange(weights.n_runs), np.diff(weights.csr.indptr))
+    run = _runs(weights)
     return run, scaled_to_one(np.abs(weights.csr.data), run, weights.n_runs)
+
+
+def _runs(weights: Weights) -> IntArray:
+    """The run of each importance that is not zero."""
+    return np.repeat(np.arange(weights.n_runs), np.diff(weights.csr.indptr))
 
 
 def importance_weighted(weights: Weights) -> float:
@@ -149,9 +154,9 @@ def _summed(weights: Weights, groups: ArrayLike | None) -> Weights:
     if groups is None:
         return weights
     indicator = group_indicator(groups, weights.n_features)
-    # Sums of the largest floats would overflow; only the shares within a run matter.
-    _, share = _shares(weights)
-    scaled = sparse.csr_array((share, weights.csr.indices, weights.csr.indptr), shape=weights.csr.shape)
+    # Only the shares within a run matter, and sums of the largest floats would overflow.
+    value = near_one(np.abs(weights.csr.data), _runs(weights), weights.n_runs)
+    scaled = sparse.csr_array((value, weights.csr.indices, weights.csr.indptr), shape=weights.csr.shape)
     return Weights(sparse.csr_array(scaled @ indicator))
 
 
@@ -211,7 +216,7 @@ def grouped_importance_stability(importances: RunsLike, groups: ArrayLike) -> fl
     >>> importances = [[0.6, 0.0, 0.4, 0.0], [0.0, 0.6, 0.4, 0.0], [0.3, 0.3, 0.4, 0.0]]
     >>> importance_weighted_stability(importances)
     0.225...
-    >>> grouped_importance_stability(importances, ["a", "a", "b", "c"])
+    >>> round(grouped_importance_stability(importances, ["a", "a", "b", "c"]), 12)
     1.0
     """
     return grouped_importance_measure(groups=groups)(importances, name="importances")

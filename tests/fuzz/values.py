@@ -284,6 +284,7 @@ _SETS = one_of("nogueira", "jaccard", nogueira_stability)
 # The same name means something else there.
 GOOD_OF = {
     ("conformal_pvalues", "values"): lambda rng: rng.random(3),
+    **{(name, "n_resamples"): one_of(10, 19) for name in ("conformal_pvalues", "stability_interval")},
     ("random_selection_test", "n_resamples"): one_of(10, 19),
     ("SelectorComparison.from_search", "search"): lambda _: searched(),
     ("SelectorComparison.from_search", "X"): held(lambda: data()[0]),
