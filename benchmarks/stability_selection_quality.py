@@ -57,6 +57,7 @@ SIGNALS = {
 }
 DESIGNS = [*product(["linear", "logistic"], ["independent", "AR(0.7)", "blocks"], ["low", "high"])]
 DESIGNS += [("curved", "independent", "low"), ("curved", "independent", "high"), ("curved", "AR(0.7)", "high")]
+DESIGNS += [("curved", "AR(0.7)", "low"), ("curved", "blocks", "low"), ("curved", "blocks", "high")]
 
 
 def correlation(features):
@@ -119,7 +120,7 @@ class Halves:
     def shares(self, q, codes=ALL, *, clusters=False):
         """Share of the halves that select each feature, or cluster, where paths end at q of them."""
         if self.model == "curved":
-            return self._shares_of_importances(q)
+            return self._shares_of_importances(q, codes)
         if codes is ALL:
             walks = [walk(iter(steps), q).supports for steps in self.steps]
             return shares_of(walks, P, self.order)
@@ -130,15 +131,21 @@ class Halves:
     def together(self, codes=ALL):
         """Share of the pairs of which both halves select each feature, or cluster."""
         if self.model == "curved":
-            both = np.minimum(self.weights[::2], self.weights[1::2])
+            weights = self._largest(codes)
+            both = np.minimum(weights[::2], weights[1::2])
             return np.stack([(both > one).mean(axis=0) for one in self.penalties], axis=1)
         walks = [cluster_walk(iter(steps), None, codes)[0].supports for steps in self.steps]
         return shares_together(walks, codes.max() + 1, self.order)
 
-    def _shares_of_importances(self, q):
-        """The same of forests: of falling thresholds, the q most important features come first."""
-        first = np.argsort(np.argsort(-self.weights, axis=1), axis=1) < (P if q is None else q)
-        return np.stack([(first & (self.weights > one)).mean(axis=0) for one in self.penalties], axis=1)
+    def _shares_of_importances(self, q, codes):
+        """The same of forests: of falling thresholds, the q most important features, or clusters, come first."""
+        weights = self._largest(codes)
+        first = np.argsort(np.argsort(-weights, axis=1), axis=1) < (P if q is None else q)
+        return np.stack([(first & (weights > one)).mean(axis=0) for one in self.penalties], axis=1)
+
+    def _largest(self, codes):
+        """A cluster, of neighbours, is in as soon as its most important feature is."""
+        return np.maximum.reduceat(self.weights, np.unique(codes, return_index=True)[1], axis=1)
 
 
 def by_bound(halves, assumption, codes=ALL):
@@ -174,11 +181,14 @@ def calibrated(halves, cap):
     return halves.path[:, row] >= counts[column] / (2 * N_PAIRS) - 1e-10
 
 
-def grouped(halves, rule):
+OURS = {"linear": "efp=1, m=2", "logistic": "efp=1, m=2", "curved": "efp=1, m=3"}
+
+
+def grouped(halves, m=None):
     """A rule on blocks of five; its representatives count as true where the block has a true feature."""
     codes = ALL // 5
     path = halves.shares(None, codes, clusters=True)
-    chosen = by_bound(halves, "unimodal", codes) if rule == "bound" else efp_of(halves, 2, path, codes) <= TARGET
+    chosen = by_bound(halves, "unimodal", codes) if m is None else efp_of(halves, m, path, codes) <= TARGET
     mask = representatives(chosen, codes, halves.path.mean(axis=1))
     hit = np.isin(codes, codes[TRUE]) & mask
     moved = mask & ~hit
@@ -198,17 +208,17 @@ PATH_RULES = {
     "calibrated": lambda halves: calibrated(halves, np.inf),
     "calibrated, pfer=1": lambda halves: calibrated(halves, TARGET),
 }
-GROUP_RULES = {
-    "groups, unimodal": lambda halves: grouped(halves, "bound"),
-    "groups, efp=1, m=2": lambda halves: grouped(halves, "efp"),
-}
+
+
+def group_rules(model):
+    return {"groups, unimodal": grouped, f"groups, {OURS[model]}": lambda halves: grouped(halves, int(OURS[model][-1]))}
 
 
 def path_rules(design, X, y, seed):
     halves = Halves(design[0], X, y, seed)
     if seed == 0 and design[0] == "linear":
         check_against_the_class(halves, X, y)
-    rules = PATH_RULES | (GROUP_RULES if design[1] == "blocks" else {})
+    rules = PATH_RULES | (group_rules(design[0]) if design[1] == "blocks" else {})
     for name, rule in rules.items():
         started = time.process_time()
         yield name, rule(halves), halves.seconds + time.process_time() - started
@@ -345,7 +355,6 @@ def collect(path, kinds, words, seeds):
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 COUNTS = ["true", "false", "near", "seconds"]
-OURS = {"linear": "efp=1, m=2", "logistic": "efp=1, m=2", "curved": "efp=1, m=3"}
 PEER_NAMES = ("cross-validated L1", "RFECV", "ipss", "knockpy", "boruta")
 
 
