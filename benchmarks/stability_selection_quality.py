@@ -314,7 +314,7 @@ def peer_rules(kind):
 # -- runs that add up --------------------------------------------------------------------------------------------------
 
 # What is run on each data set, and on how many of them unless told otherwise.
-N_SETS = {"paths": 50, "decoys": 20, "ipss": 20, "cv": 20, "rfecv": 20, "knockpy": 20, "boruta": 5}
+N_SETS = dict.fromkeys(["paths", "decoys", "ipss", "cv", "rfecv", "knockpy", "boruta"], 50)
 
 
 def count(mask, features):

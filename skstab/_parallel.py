@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
+import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -47,11 +48,7 @@ def open_pool(n_jobs: int | None, verbose: int = 0, *, one_by_one: bool = False)
     if (client := active_client()) is not None:
         yield DaskPool(client)
         return
-    settings = {"n_jobs": n_jobs, "verbose": verbose, "batch_size": 1 if one_by_one else "auto"}
-    try:
-        parallel = Parallel(**settings, return_as="generator_unordered")
-    except ValueError:  # a backend that returns results only when it has them all
-        parallel = Parallel(**settings)
+    parallel = _workers(n_jobs, verbose=verbose, batch_size=1 if one_by_one else "auto")
     watcher = _watcher.get()
     before = _watcher.set(None)  # pools inside a call are not watched
     try:
@@ -59,6 +56,15 @@ def open_pool(n_jobs: int | None, verbose: int = 0, *, one_by_one: bool = False)
             yield Pool(parallel, watcher)
     finally:
         _watcher.reset(before)
+
+
+def _workers(n_jobs: int | None, **settings: Any) -> joblib.Parallel:
+    # One job is done here, where scikit-learn's settings and the filters of warnings are those of the caller already.
+    kind = joblib.Parallel if joblib.effective_n_jobs(n_jobs) == 1 else Parallel
+    try:
+        return kind(n_jobs=n_jobs, return_as="generator_unordered", **settings)
+    except ValueError:  # a backend that returns results only when it has them all
+        return kind(n_jobs=n_jobs, **settings)
 
 
 class Pool:
@@ -72,8 +78,9 @@ class Pool:
         Called with the numbers of finished and of all calls.
     """
 
-    def __init__(self, parallel: Parallel, watcher: Watcher | None = None) -> None:
+    def __init__(self, parallel: joblib.Parallel, watcher: Watcher | None = None) -> None:
         self._parallel, self._watcher = parallel, watcher
+        self._delayed = delayed if isinstance(parallel, Parallel) else joblib.delayed
         self._n_breaks = 0
 
     def as_finished(
@@ -119,7 +126,7 @@ class Pool:
     def _results(
         self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]
     ) -> Generator[tuple[int, Any], None, None]:
-        results = self._parallel(_sent(function, dict(calls), under_way))
+        results = self._parallel(self._sent(function, dict(calls), under_way))
         try:
             yield from results
         finally:
@@ -128,11 +135,13 @@ class Pool:
                     results.close()
 
 
-def _sent(function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]) -> Iterator[Any]:
-    """Note which calls were sent to the workers."""
-    for number, arguments in calls.items():
-        under_way[number] = None
-        yield delayed(_numbered)(number, function, *arguments)
+    def _sent(
+        self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]
+    ) -> Iterator[Any]:
+        """Note which calls were sent to the workers."""
+        for number, arguments in calls.items():
+            under_way[number] = None
+            yield self._delayed(_numbered)(number, function, *arguments)
 
 
 def _numbered(number: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:

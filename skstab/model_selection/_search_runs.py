@@ -20,7 +20,7 @@ from skstab.model_selection._grid import Candidate, Family
 from skstab.model_selection._grid_walk import Fitted, GridWalk
 from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._worker import Run, RunPlan, Task, collect, rows_left_out, score_on
-from skstab.runs import Runs, reading_with, why_no_support
+from skstab.runs import Runs, reading_same_rows, reading_with, why_no_support
 
 __all__ = ["Gathered", "Refit", "SearchPlan", "calls_of", "refit_each", "report_failures", "runs_in_order"]
 
@@ -53,7 +53,7 @@ def run_resample(search: SearchPlan, families: Sequence[Family], X: Any, y: Any,
     walk = search.walk(y_train, task.seed, params_of_rows(X, plan.fit_params, task.train))
     left_out = None if plan.scorer is None else rows_left_out(plan, X, y, task.test)
     runs: dict[int, Run] = {}
-    with task.progress.around(None, X_train, y_train), reading_with(plan.readers):
+    with task.progress.around(None, X_train, y_train), reading_with(plan.readers), reading_same_rows(X_train):
         for fitted in walk.fitted(families, X_train):
             run = _read(plan, fitted, X_train, y_train)
             if run.fit_error is None and left_out is not None:

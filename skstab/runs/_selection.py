@@ -422,18 +422,28 @@ def _asked_weights(estimator: Any, trace: Trace, view: View, getter: Getter) -> 
 def _importances(weights: _Weights | None, n_features: int, scale: bool) -> FloatArray | None:
     if weights is None:
         return None
-    rows = weights.rows
-    values = np.hypot.reduce(np.abs(rows), axis=0)  # without squares, which may be too large or small for floats
-    used = np.flatnonzero(values != 0)
-    if scale and weights.linear is not None and len(used):
-        # A sparse model used few columns: the others are not even looked at.
-        columns = slice(None) if len(used) == len(values) else used
-        values[columns] *= weights.view.deviations(columns)
-        if not np.isfinite(values).all():
-            raise ValueError("importances cannot be scaled: X has NaN or infinite values")
+    values = _sizes(weights.rows)
+    if scale and weights.linear is not None and values.any():
+        _scale(values, weights.view)
     # Of an input that was expanded, the norm of its parts; copies of a feature add up.
     to_input = combine_parts if weights.view.expanded else scatter_to_input
     return to_input(values, weights.columns, n_features)
+
+
+def _sizes(rows: FloatArray) -> FloatArray:
+    """Norm of each column, without squares, which may be too large or small for floats."""
+    sizes = np.abs(rows)
+    return np.asarray(sizes[0] if len(rows) == 1 else np.hypot.reduce(sizes, axis=0))
+
+
+def _scale(values: FloatArray, view: View) -> None:
+    """Multiply values in place by the standard deviations of the features that the model saw."""
+    used = np.flatnonzero(values)
+    # A sparse model used few columns: the others are not even looked at.
+    columns = slice(None) if len(used) == len(values) else used
+    values[columns] *= view.deviations(columns)
+    if not np.isfinite(values).all():
+        raise ValueError("importances cannot be scaled: X has NaN or infinite values")
 
 
 def _why_nothing(estimator: Any) -> str:

@@ -129,6 +129,8 @@ def _by_names(values: Any, model: Any) -> Any:
 def _finite_scores(scores: FloatArray) -> FloatArray:
     """Give 0 to a feature without a score, the best finite one to a perfect feature."""
     finite = np.isfinite(scores)
+    if finite.all():
+        return scores
     best, worst = scores[finite].max(initial=0.0) or 1.0, scores[finite].min(initial=0.0)
     return np.asarray(np.nan_to_num(scores, nan=0.0, posinf=best, neginf=worst))
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -18,7 +22,47 @@ from skstab._random import random_parameters
 from skstab._statistics import column_deviations
 from skstab._typing import FloatArray, IntArray
 
-__all__ = ["Take", "TakeRows", "UnreadableError", "View", "is_sampler"]
+__all__ = ["Take", "TakeRows", "UnreadableError", "View", "is_sampler", "reading_same_rows"]
+
+_shared: ContextVar[SameRows | None] = ContextVar("shared", default=None)
+
+
+@dataclass(frozen=True)
+class SameRows:
+    """The rows that several models were fitted on, and what is computed of them only once."""
+
+    X: Any
+
+    @cached_property
+    def deviations(self) -> FloatArray:
+        """The standard deviations of all columns: of all, as the last digit may depend on how many there are."""
+        return column_deviations(self.X)
+
+
+@contextmanager
+def reading_same_rows(X: Any) -> Iterator[None]:
+    """Compute what the readings of several models need of the same rows only once.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows that the models were fitted on, the very object that is given to `read_run`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Lasso
+    >>> from skstab.runs import read_run, reading_same_rows
+    >>> X, y = np.array([[0.0, 1.0], [2.0, 0.0], [4.0, 1.0]]), [0, 1, 2]
+    >>> with reading_same_rows(X):
+    ...     [read_run(Lasso(alpha=alpha).fit(X, y), X).selection.importances.round(2) for alpha in (0.1, 0.2)]
+    [array([0.76, 0.  ]), array([0.69, 0.  ])]
+    """
+    before = _shared.set(None if hasattr(X, "columns") else SameRows(X))  # columns of a table may be no numbers
+    try:
+        yield
+    finally:
+        _shared.reset(before)
 
 
 class UnreadableError(ValueError):
@@ -80,7 +124,9 @@ class View:
                 return left
             else:
                 return column_deviations(self.data(position)[0], wanted)
-        return column_deviations(self.X, wanted)
+        shared = _shared.get()
+        is_shared = shared is not None and shared.X is self.X
+        return shared.deviations[wanted] if is_shared else column_deviations(self.X, wanted)
 
 
 # -- steps that change rows --------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
+from skstab.runs import _view, read_run, reading_same_rows
 from skstab.runs._selection import (
     _DENSE,
     Selection,
@@ -370,6 +371,24 @@ def test_importances_do_not_depend_on_the_units(regression):
     unscaled = LinearRegression(positive=True).fit(X, y)
     found = selection_of(unscaled, X, scale_importances=False)
     np.testing.assert_array_equal(found.importances, np.abs(unscaled.coef_))
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, pd.DataFrame])
+def test_models_of_the_same_rows_are_read_as_by_themselves(form, regression, monkeypatch):
+    X, y = regression
+    models = [Lasso(alpha=alpha).fit(X, y) for alpha in (0.1, 1.0)]
+    rows, others = form(X), form(2 * X)
+    alone = [read_run(model, rows).selection for model in models]
+    n_computed, compute = [], _view.column_deviations
+    monkeypatch.setattr(_view, "column_deviations", lambda *given: n_computed.append(1) or compute(*given))
+    with reading_same_rows(rows):
+        together = [read_run(model, rows).selection for model in models]
+        doubled = read_run(models[0], others).selection
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(one.support, other.support)
+        np.testing.assert_allclose(one.importances, other.importances, rtol=1e-12)
+    np.testing.assert_allclose(doubled.importances, 2 * alone[0].importances, rtol=1e-12)
+    assert len(n_computed) == (3 if form is pd.DataFrame else 2)
 
 
 def test_classes_enter_by_their_norm(multiclass):
