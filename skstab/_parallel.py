@@ -134,7 +134,6 @@ class Pool:
                 with warnings.catch_warnings(action="ignore"):  # joblib counts the calls that it drops
                     results.close()
 
-
     def _sent(
         self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]
     ) -> Iterator[Any]:

@@ -135,6 +135,7 @@ def eliminate(
     C: float,
     shrinkage: float,
     fit_intercept: bool = True,
+    models: dict[bytes, RidgeFit] | None = None,
 ) -> Elimination:
     """Drop the features of least weight, step by step, but never the stable ones.
 
@@ -156,6 +157,8 @@ def eliminate(
         ε: the penalty on a stable feature is ε² times that on the others.
     fit_intercept : bool, default=True
         Whether the models have an intercept.
+    models : dict, default=None
+        Models of the same problem by the bytes of their features, which are not fitted again; others are added.
 
     Returns
     -------
@@ -168,7 +171,7 @@ def eliminate(
     # A penalty of ε²w² on a feature is that of w² on the feature divided by ε.
     scale = np.ones(n_features)
     scale[stable] = 1 / shrinkage
-    remaining = _Remaining(scaled(columns, scale), loss, C, fit_intercept)
+    remaining = _Remaining(scaled(columns, scale), loss, C, fit_intercept, models)
     steps = []
     while remaining.size > n_select:
         strengths = np.linalg.norm(remaining.fit().weights, axis=1) * scale[remaining.features]
@@ -223,7 +226,15 @@ def fit_ridge(columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True)
 class _Remaining:
     """The remaining features, their columns, and what can be reused from one fit to the next."""
 
-    def __init__(self, columns: Any, loss: Loss, C: float, fit_intercept: bool) -> None:
+    def __init__(
+        self,
+        columns: Any,
+        loss: Loss,
+        C: float,
+        fit_intercept: bool,
+        models: dict[bytes, RidgeFit] | None = None,
+    ) -> None:
+        self.models = {} if models is None else models
         self.columns, self.loss, self.C, self.fit_intercept = columns, loss, C, fit_intercept
         self.features = np.arange(columns.shape[0])
         self.gram: np.ndarray | None = None
@@ -234,15 +245,20 @@ class _Remaining:
         return len(self.features)
 
     def fit(self) -> RidgeFit:
+        key = self.features.tobytes()
+        if key not in self.models:
+            self.models[key] = self._fit()
+        self.last = self.models[key]
+        return self.last
+
+    def _fit(self) -> RidgeFit:
         how: dict[str, Any] = {"fit_intercept": self.fit_intercept, "start": self.last}
         if not prefers_rows(self.columns.shape[1], self.size):
-            self.last = fit_features(self.columns, self.loss, self.C, **how)
-            return self.last
+            return fit_features(self.columns, self.loss, self.C, **how)
         if self.gram is None:
             self.gram = _gram(self.columns)
             self.fresh_trace = self.gram.trace()
-        self.last = fit_rows(self.columns, self.gram, self.loss, self.C, **how)
-        return self.last
+        return fit_rows(self.columns, self.gram, self.loss, self.C, **how)
 
     def keep(self, kept: np.ndarray) -> None:
         """Keep only the features at these positions."""

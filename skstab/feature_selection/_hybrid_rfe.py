@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -37,7 +37,7 @@ from skstab.feature_selection._elimination import (
 )
 from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
 from skstab.feature_selection._relieff import relieff
-from skstab.feature_selection._ridge import LOSSES, Loss, scaled
+from skstab.feature_selection._ridge import LOSSES, Loss, RidgeFit, scaled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,20 +230,20 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         return self
 
     # For searches: what is common to all sizes is done once (see `skstab.model_selection.StabilitySearchCV`).
-    __skstab_followed__ = "n_features_to_select"
+    __skstab_followed__ = ("n_features_to_select", "n_stable_features")
 
-    def __skstab_fit_each__(self, values: Sequence[Any], X: MatrixLike, y: ArrayLike) -> list[Self]:
-        """Fit a copy for each value of `n_features_to_select`, all by one elimination."""
-        first = copy(self).set_params(n_features_to_select=values[0])
+    def __skstab_fit_each__(
+        self, settings: Sequence[Mapping[str, Any]], X: MatrixLike, y: ArrayLike
+    ) -> list[HybridRFE]:
+        """Fit a copy for each setting: by one elimination where the stable features are the same."""
+        most = max(settings, key=lambda setting: setting["n_stable_features"])
+        first = copy(self).set_params(**most)
         _, design, loss = first._prepare(X, y, None)
-        fitted = [copy(first).set_params(n_features_to_select=value) for value in values]
-        sizes = [selector._size() for selector in fitted]
-        least = min((size for size in sizes if size > self.n_stable_features), default=self.n_stable_features)
-        longest = first._eliminate(design.columns, loss, least)
-        for selector, size in zip(fitted, sizes, strict=True):
-            # The stable features alone take no elimination.
-            own = selector._eliminate(design.columns, loss, size) if size < least else None
-            selector._finish(own or stopped_at(longest, size, first.n_features_in_), design, loss)
+        fitted = [copy(first).set_params(**setting) for setting in settings]
+        models: dict[bytes, RidgeFit] = {}
+        for n_stable in {selector.n_stable_features: None for selector in fitted}:
+            alike = [selector for selector in fitted if selector.n_stable_features == n_stable]
+            _finish_alike(alike, design, loss, models if self.shrinkage == 1 else {})
         return fitted
 
     def _size(self) -> int:
@@ -308,7 +308,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         taken = inspect.signature(criterion).parameters
         return {name: value for name, value in known.items() if name in taken}
 
-    def _eliminate(self, columns: Any, loss: Loss, n_select: int) -> Elimination:
+    def _eliminate(
+        self, columns: Any, loss: Loss, n_select: int, models: dict[bytes, RidgeFit] | None = None
+    ) -> Elimination:
         stable = self.stable_features_
         if len(stable) == n_select:
             return _filtered(stable, columns.shape[0])
@@ -321,6 +323,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             C=self.C,
             shrinkage=self.shrinkage,
             fit_intercept=self.fit_intercept,
+            models=models,
         )
 
     def _keep(self, elimination: Elimination, n_features: int) -> None:
@@ -556,6 +559,20 @@ def _distinct_rows(X: Any, targets: np.ndarray, weight: np.ndarray) -> tuple[Any
         return X, targets, weight
     first, group = merge_rows(X, targets)
     return (X, targets, weight) if len(first) == len(X) else (X[first], targets[first], np.bincount(group, weight))
+
+
+def _finish_alike(selectors: Sequence[HybridRFE], design: Design, loss: Loss, models: dict[bytes, RidgeFit]) -> None:
+    """Fit selectors with the same number of stable features by one elimination, which stops earlier for some."""
+    n_stable = selectors[0].n_stable_features
+    for selector in selectors:
+        selector.stable_features_ = selector.stable_features_[:n_stable]
+    sizes = [selector._size() for selector in selectors]
+    least = min((size for size in sizes if size > n_stable), default=n_stable)
+    longest = selectors[0]._eliminate(design.columns, loss, least, models)
+    for selector, size in zip(selectors, sizes, strict=True):
+        # The stable features alone take no elimination.
+        own = selector._eliminate(design.columns, loss, size) if size < least else None
+        selector._finish(own or stopped_at(longest, size, selector.n_features_in_), design, loss)
 
 
 def _filtered(stable: np.ndarray, n_features: int) -> Elimination:

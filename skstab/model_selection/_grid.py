@@ -1,7 +1,7 @@
 """The candidates of a search by what they have in common: a step with the same settings is fitted once.
 
 A candidate is a chain of steps (a pipeline), or one step. `families_of` puts the chains of all candidates together to a
-tree: candidates that agree in their first steps share them, and settings of a step that differ only in a parameter
+tree: candidates that agree in their first steps share them, and settings of a step that differ only in parameters
 that can be followed (`_together.py`) are one family.
 """
 
@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from skstab._checks import naming
 from skstab._random import random_parameters, stream
-from skstab.model_selection._together import followed_parameter
+from skstab.model_selection._together import followed_parameters
 
 __all__ = ["Candidate", "Family", "Sibling", "candidates_of", "families_of", "parts_of_grid", "settings_of"]
 
@@ -32,12 +32,12 @@ class Link(NamedTuple):
     settings: dict[str, Hashable]  # parameters that the candidate sets in this step
     seeds: tuple[tuple[str, int], ...]  # parameters to seed, with their places among all seeds of the candidate
     alone: bool = False  # whether the step may overwrite its input
-    followed: str | None = None  # name of the parameter that can be followed
+    followed: tuple[str, ...] = ()  # names of the parameters that can be followed
 
     @property
     def kind(self) -> Hashable:
         """What a family has in common."""
-        others = frozenset((name, value) for name, value in self.settings.items() if name != self.followed)
+        others = frozenset((name, value) for name, value in self.settings.items() if name not in self.followed)
         return self.name, others, self.seeds, self.alone
 
 
@@ -50,21 +50,20 @@ class Candidate(NamedTuple):
 
 
 class Sibling(NamedTuple):
-    """A value of the parameter that a family follows, the candidates that have it, and the steps that come after."""
+    """Values of the parameters that a family follows, the candidates that have them, and the steps that come after."""
 
-    value: Any
+    followed: dict[str, Any]
     candidates: tuple[int, ...]
     after: tuple[Family, ...]
 
 
 class Family(NamedTuple):
-    """Settings of one step that differ in one parameter at most."""
+    """Settings of one step that differ only in parameters that can be followed."""
 
     name: str
     step: Any
     seeds: tuple[tuple[str, int], ...]
     alone: bool
-    parameter: str | None
     siblings: tuple[Sibling, ...]
 
 
@@ -94,7 +93,7 @@ def _candidate(estimator: Any, params: Mapping[str, Any], *, whole: bool) -> Can
     keys = {name: _key(value) for name, value in params.items()}
     alone = _may_overwrite(copy)
     if alone or whole or not _can_be_taken_apart(copy, keys):
-        followed = None if alone else followed_parameter(copy)
+        followed = () if alone else followed_parameters(copy)
         return Candidate(copy, seeds, (Link("", copy, keys, tuple(places.items()), alone, followed),))
     return Candidate(copy, seeds, tuple(_link(name, step, keys, places) for name, step in copy.steps))
 
@@ -123,7 +122,7 @@ def _link(name: str, step: Any, keys: Mapping[str, Hashable], places: Mapping[st
     prefix = f"{name}__"
     own = {key.removeprefix(prefix): value for key, value in keys.items() if key == name or key.startswith(prefix)}
     seeds = tuple((key.removeprefix(prefix), place) for key, place in places.items() if key.startswith(prefix))
-    return Link(name, step, own, seeds, followed=followed_parameter(step))
+    return Link(name, step, own, seeds, followed=followed_parameters(step))
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------------
@@ -137,17 +136,21 @@ def families_of(chains: Mapping[int, Sequence[Link]], depth: int = 0) -> tuple[F
 
 def _family(chains: Mapping[int, Sequence[Link]], depth: int) -> Family:
     first = next(iter(chains.values()))[depth]
-    parameter = first.followed
-
-    def value_of(number: int) -> Any:
-        return None if parameter is None else chains[number][depth].step.get_params()[parameter]
-
-    groups = _grouped(chains, lambda number: _key(value_of(number)))
+    followed = {number: _followed(chain[depth]) for number, chain in chains.items()}
+    groups = _grouped(chains, lambda number: tuple(map(_key, followed[number].values())))
     siblings = tuple(
-        Sibling(value_of(numbers[0]), tuple(numbers), _after({n: chains[n] for n in numbers}, depth))
+        Sibling(followed[numbers[0]], tuple(numbers), _after({n: chains[n] for n in numbers}, depth))
         for numbers in groups
     )
-    return Family(first.name, first.step, first.seeds, first.alone, parameter, siblings)
+    return Family(first.name, first.step, first.seeds, first.alone, siblings)
+
+
+def _followed(link: Link) -> dict[str, Any]:
+    """The values of the parameters that can be followed."""
+    if not link.followed:
+        return {}
+    params = link.step.get_params()
+    return {name: params[name] for name in link.followed}
 
 
 def _after(chains: Mapping[int, Sequence[Link]], depth: int) -> tuple[Family, ...]:

@@ -86,9 +86,9 @@ class GridWalk:
                 yield _FittedStep(sibling, step, output, seconds=seconds)
 
     def _together(self, family: Family, X: Any) -> list[Any] | None:
-        values = [sibling.value for sibling in family.siblings]
+        settings = [sibling.followed for sibling in family.siblings]
         try:
-            return fit_together(self._seeded(family), values, X, self.y, self.fit_params, self.last)
+            return fit_together(self._seeded(family), settings, X, self.y, self.fit_params, self.last)
         except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
             return None
 
@@ -96,8 +96,7 @@ class GridWalk:
         start, step = time.perf_counter(), self._seeded(family)
         rows, output = deepcopy(X) if family.alone else X, None
         try:
-            if family.parameter is not None:
-                step.set_params(**{family.parameter: sibling.value})
+            step.set_params(**sibling.followed)
             if sibling.after:
                 output = _fit_transform(step, rows, self.y)
             else:

@@ -1,11 +1,11 @@
-"""Settings of one step that are fitted together: along the path of a sparse model, or out of one elimination.
+"""Settings of one step that are fitted together: along a path, out of one elimination, or by the same scores.
 
 The results are those of single fits, at the tolerance of the estimator where a path is followed and exactly otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from itertools import pairwise
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
@@ -24,21 +24,25 @@ from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_
 from skstab._typing import IntArray
 from skstab.model_selection._shared_predictions import sharing_predictions
 
-__all__ = ["LastCall", "fit_together", "followed_parameter"]
+__all__ = ["LastCall", "fit_together", "followed_parameters"]
+
+# How many features are selected.
+_SIZES = {RFE: "n_features_to_select", SelectKBest: "k", SelectPercentile: "percentile"}
 
 
-def followed_parameter(step: Any) -> str | None:
-    """Name of the parameter for whose values one pass is enough; None where each value takes a fit of its own.
+def followed_parameters(step: Any) -> tuple[str, ...]:
+    """Names of the parameters that are followed: settings that differ in nothing else are fitted together.
 
-    An estimator may name it itself, `__skstab_followed__`, beside a method `__skstab_fit_each__(values, X, y)`.
+    An estimator may name them itself, `__skstab_followed__`, beside a method `__skstab_fit_each__(settings, X, y)` that
+    returns a fitted copy for each dict of values.
     """
-    if type(step) is RFE:
-        return "n_features_to_select"
+    if type(step) in _SIZES:
+        return (_SIZES[type(step)],)
     if type(step) is SelectFromModel:
         known = not step.prefit and step.max_features is None and _has_path(step.estimator)
-        return f"estimator__{PARAMETERS[type(step.estimator)]}" if known else None
-    own: str | None = getattr(step, "__skstab_followed__", None)
-    return own or (PARAMETERS[type(step)] if _has_path(step) else None)
+        return (f"estimator__{PARAMETERS[type(step.estimator)]}",) if known else ()
+    own: tuple[str, ...] = getattr(step, "__skstab_followed__", ())
+    return own or ((PARAMETERS[type(step)],) if _has_path(step) else ())
 
 
 def _has_path(model: Any) -> bool:
@@ -67,16 +71,21 @@ class LastCall:
 
 
 def fit_together(
-    step: Any, values: Sequence[Any], X: Any, y: Any, fit_params: dict[str, Any], last: LastCall | None = None
+    step: Any,
+    settings: Sequence[Mapping[str, Any]],
+    X: Any,
+    y: Any,
+    fit_params: dict[str, Any],
+    last: LastCall | None = None,
 ) -> list[Any] | None:
-    """Fit a step for each value of the parameter that it follows; None where that takes single fits.
+    """Fit a step with each setting of the parameters that it follows; None where that takes single fits.
 
     Parameters
     ----------
     step : estimator
         Not fitted.
-    values : sequence
-        Values of its parameter.
+    settings : sequence of dict
+        Values of its parameters.
     X, y : array-like
         What it is fitted on.
     fit_params : dict
@@ -87,17 +96,20 @@ def fit_together(
     Returns
     -------
     fitted : list of estimators or None
-        One for each value.
+        One for each setting.
     """
+    values = [value for setting in settings for value in setting.values()]  # of steps that follow one parameter
     if type(step) in PARAMETERS or type(step) is SelectFromModel:
         known = fit_params.keys() <= {"sample_weight"}
         weight = fit_params.get("sample_weight")
         return _fit_path(step, values, X, y, weight, last or LastCall()) if known else None
     if fit_params:
         return None
+    if type(step) in (SelectKBest, SelectPercentile):
+        return _fit_filter(step, values, X, y)
     if type(step) is RFE:
         return _fit_rfe(step, values, X, y) if all(_is_size(value, X.shape[1]) for value in values) else None
-    fitted: list[Any] | None = step.__skstab_fit_each__(values, X, y)
+    fitted: list[Any] | None = step.__skstab_fit_each__(settings, X, y)
     return fitted
 
 
@@ -153,6 +165,26 @@ def _selector(selector: SelectFromModel, model: Any) -> SelectFromModel:
     if hasattr(model, "feature_names_in_"):
         fitted.feature_names_in_ = model.feature_names_in_
     return fitted
+
+
+# -- filters -----------------------------------------------------------------------------------------------------------
+
+
+def _fit_filter(step: Any, values: Sequence[Any], X: Any, y: Any) -> list[Any] | None:
+    """Score the features once: how many are selected is asked afterwards."""
+    if not all(_is_number_of(step, value, X.shape[1]) for value in values):
+        return None
+    scored = step.set_params(**{_SIZES[type(step)]: values[0]}).fit(X, y)
+    fitted = [copy(scored) for _ in values]
+    for selector, value in zip(fitted, values, strict=True):
+        setattr(selector, _SIZES[type(step)], value)
+    return fitted
+
+
+def _is_number_of(step: Any, value: Any, n_features: int) -> bool:
+    if type(step) is SelectPercentile:
+        return is_number(value, least=0, most=100)
+    return is_int(value, 0, n_features) or (isinstance(value, str) and value == "all")
 
 
 # -- recursive elimination ---------------------------------------------------------------------------------------------

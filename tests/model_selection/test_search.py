@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning, NotFittedError
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_regression
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, f_classif, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
@@ -115,13 +115,21 @@ FOLLOWED = {
 SINGLE = {
     "filter": (
         make_pipeline(StandardScaler(), SelectKBest(), GaussianNB()),
-        {"selectkbest__k": [2, 5], "gaussiannb__var_smoothing": [1e-9, 1e-2]},
+        {"selectkbest__k": [2, 5, "all"], "gaussiannb__var_smoothing": [1e-9, 1e-2]},
     ),
+    "filter by shares": (SelectPercentile(), {"percentile": [50, 10, 12.5], "score_func": [f_classif, f_regression]}),
     "rfe": (make_pipeline(RFE(LogisticRegression(), step=3), GaussianNB()), {"rfe__n_features_to_select": [2, 5, 0.5]}),
     "random rfe": (RFE(RandomForestClassifier(4), step=2), {"n_features_to_select": [2, 3, 6]}),
     "hybrid rfe": (
         make_pipeline(StandardScaler(), HybridRFE(n_stable_features=2, alpha=0.5)),
         {"hybridrfe__n_features_to_select": [2, 3, 7, 12], "hybridrfe__C": [0.1, 1.0]},
+    ),
+    "hybrid rfe, other stable features": (
+        HybridRFE(),
+        [
+            {"n_features_to_select": [3, 7], "n_stable_features": [1, 3, 0], "shrinkage": [1.0, 0.3]},
+            {"n_features_to_select": [5], "n_stable_features": [5]},
+        ],
     ),
     "steps": (
         Pipeline([("scale", StandardScaler()), ("select", SelectKBest(k=3)), ("model", GaussianNB())]),
@@ -283,25 +291,42 @@ def test_the_tree_of_a_pipeline():
     chains = families(pipe, {"selectkbest__k": [2, 3], "logisticregression__C": [0.1, 1.0, 10.0]})
     (scaler,) = families_of(chains)
     assert len(scaler.siblings) == 1
-    selectors = scaler.siblings[0].after
-    assert [len(model.siblings) for selector in selectors for model in selector.siblings[0].after] == [3, 3]
+    (selector,) = scaler.siblings[0].after
+    assert [len(model.siblings) for sibling in selector.siblings for model in sibling.after] == [3, 3]
+
+
+def counted_scores(X, y):
+    COUNTS["scores"] += 1
+    return f_classif(X, y)
+
+
+@pytest.mark.parametrize("filters", [SelectKBest, SelectPercentile])
+def test_a_filter_scores_the_features_of_a_resample_once(filters, classes):
+    COUNTS.clear()
+    (parameter,) = filters(f_classif).get_params().keys() - {"score_func"}
+    search = searched(filters(counted_scores), {parameter: [1, 2, 3]}, classes)
+    assert COUNTS["scores"] == search.n_splits_ + 2  # on all rows, and the best
+    with pytest.warns(FitFailedWarning):
+        failing = searched(filters(f_classif), {parameter: [1, -2]}, classes)
+    assert np.isnan(failing.cv_results_["mean_test_nogueira"]).tolist() == [False, True]
 
 
 class Powers(SelectKBest):
-    """Follows its parameter by itself."""
+    """Follows its parameters by itself."""
 
-    __skstab_followed__ = "k"
+    __skstab_followed__ = ("k", "score_func")
 
-    def __skstab_fit_each__(self, values, X, y):
+    def __skstab_fit_each__(self, settings, X, y):
         COUNTS["together"] += 1
-        return [clone(self).set_params(k=value).fit(X, y) for value in values]
+        return [clone(self).set_params(**setting).fit(X, y) for setting in settings]
 
 
 def test_an_estimator_may_say_how_to_fit_it_for_many_values(classes):
     COUNTS.clear()
-    search = searched(Powers(), {"k": [1, 2, 3]}, classes)
+    grid = {"k": [1, 2, 3], "score_func": [f_classif, f_regression]}
+    search = searched(Powers(), grid, classes)
     assert COUNTS["together"] == 6
-    assert_same(search, *cold(SelectKBest(), {"k": [1, 2, 3]}, classes))
+    assert_same(search, *cold(SelectKBest(), grid, classes))
 
 
 # -- jobs --------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.svm import LinearSVC
 
-from skstab.model_selection._together import fit_together
+from skstab.model_selection._together import fit_together, followed_parameters
 
 L1 = LogisticRegression(l1_ratio=1, solver="liblinear")
 CLASSIFIERS = {"logistic": L1, "svm": LinearSVC(penalty="l1", dual=False)}
@@ -36,9 +36,15 @@ FORMS = {
 }
 
 
+def at_each(model, X, y, values=VALUES):
+    """Models for several values of their penalty."""
+    (parameter,) = followed_parameters(model)
+    return fit_together(model, [{parameter: value} for value in values], X, y, {})
+
+
 def fitted(model, X, y, form="array"):
     train = FORMS["table"](X) if form == "table" else X
-    models = fit_together(model, VALUES, train, y, {})
+    models = at_each(model, train, y)
     assert all("predict" in vars(one) for one in models)
     return models, FORMS[form](X)
 
@@ -113,7 +119,7 @@ def test_scorers_take_the_methods(scoring):
 
 def test_a_model_without_any_coefficient_predicts_as_by_itself():
     X, y = make_classification(80, 12, random_state=0)
-    models = fit_together(L1, [1e-6, 1e-5], X, y, {})
+    models = at_each(L1, X, y, [1e-6, 1e-5])
     assert not models[0].coef_.any()
     np.testing.assert_array_equal(models[0].predict(X), by_itself(models[0]).predict(X))
 
@@ -129,4 +135,4 @@ def test_rows_that_cannot_be_predicted_are_an_error():
 
 def test_more_than_two_classes_predict_by_themselves():
     X, y = make_classification(80, 12, n_informative=6, n_classes=3, random_state=0)
-    assert not any("predict" in vars(model) for model in fit_together(CLASSIFIERS["svm"], VALUES, X, y, {}))
+    assert not any("predict" in vars(model) for model in at_each(CLASSIFIERS["svm"], X, y))
