@@ -125,8 +125,9 @@ class View:
             else:
                 return column_deviations(self.data(position)[0], wanted)
         shared = _shared.get()
-        is_shared = shared is not None and shared.X is self.X
-        return shared.deviations[wanted] if is_shared else column_deviations(self.X, wanted)
+        if shared is not None and shared.X is self.X:
+            return np.asarray(shared.deviations[wanted])
+        return column_deviations(self.X, wanted)
 
 
 # -- steps that change rows --------------------------------------------------------------------------------------------
