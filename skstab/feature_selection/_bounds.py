@@ -22,6 +22,7 @@ __all__ = ["StabilityBounds", "per_family_errors", "stability_selection_bounds"]
 Floats = NDArray[np.float64]
 
 ASSUMPTIONS = ("none", "unimodal", "r-concave")
+_OTHER_ASSUMPTION = "use another assumption, as no q of at least 1 has a bound here"
 _MOST_PAIRS = 10**7  # for which all thresholds are tried
 
 
@@ -340,20 +341,27 @@ class Setting(NamedTuple):
 
 def _why_no_q(setting: Setting, threshold: float, pfer: float) -> str:
     errors, higher = setting.errors(1, threshold), setting.smallest_threshold(1, pfer)
+    possible = [_setting("pfer", _rounded_up(errors)), _setting("threshold", _ten_thousandths(higher))]
+    both = [_setting("threshold", 1), _setting("pfer", _rounded_up(setting.errors(1, 1.0)))]
     return (
-        f"pfer={pfer!r} at threshold={threshold!r} is impossible: even q=1 has {_in_words(errors)} under "
-        f"{setting.assumption!r}; raise pfer or threshold"
-        + _nearest(_setting("pfer", _rounded_up(errors)), _setting("threshold", _ten_thousandths(higher)))
+        f"pfer={pfer!r} at threshold={threshold!r} is impossible with n_features={setting.n_features}: even q=1 has "
+        f"{_in_words(errors)} under {setting.assumption!r}; raise pfer or threshold{_nearest(possible, both)}"
     )
 
 
 def _why_no_threshold(setting: Setting, q: float, pfer: float) -> str:
-    errors, smaller = setting.errors(q, 1.0), setting.largest_q(1.0, pfer)
+    errors, smaller, most = setting.errors(q, 1.0), setting.largest_q(1.0, pfer), _most_r_concave(setting)
+    possible = [_setting("q", smaller or inf), _setting("pfer", _rounded_up(errors))]
+    both = [_setting("q", most), _setting("pfer", _rounded_up(setting.errors(most, 1.0)))] if most else []
     return (
-        f"q={q!r} with pfer={pfer!r} is impossible: even threshold=1 has {_in_words(errors)} under "
-        f"{setting.assumption!r}; lower q or raise pfer"
-        + _nearest(_setting("q", smaller or inf), _setting("pfer", _rounded_up(errors)))
+        f"q={q!r} with pfer={pfer!r} is impossible with n_features={setting.n_features}: even threshold=1 has "
+        f"{_in_words(errors)} under {setting.assumption!r}; lower q or raise pfer{_nearest(possible, both)}"
     )
+
+
+def _most_r_concave(setting: Setting) -> int:
+    """The largest q that r-concave bounds are known for."""
+    return int((2 * setting.n_pairs - 2) * setting.n_features / (4 * setting.n_pairs))
 
 
 def _why_no_bound(setting: Setting, q: float, threshold: float) -> str:
@@ -362,15 +370,14 @@ def _why_no_bound(setting: Setting, q: float, threshold: float) -> str:
         f"n_pairs={setting.n_pairs} under {setting.assumption!r}"
     )
     if setting.assumption == "r-concave":
-        most = int((2 * setting.n_pairs - 2) * setting.n_features / (4 * setting.n_pairs))
-        return f"{what}: lower q to at most {most}"
+        most = _most_r_concave(setting)
+        return f"{what}: " + (f"lower q to at most {most}" if most else _OTHER_ASSUMPTION)
     if setting.assumption == "none":
         return f"{what}: raise threshold above 0.5"
     largest = float(np.finfo(float).max)
     higher, smaller = setting.smallest_threshold(q, largest), setting.largest_q(threshold, largest)
-    return f"{what}: raise threshold or lower q" + _nearest(
-        _setting("threshold", _ten_thousandths(higher)), _setting("q", smaller or inf)
-    )
+    possible = [_setting("threshold", _ten_thousandths(higher)), _setting("q", smaller or inf)]
+    return f"{what}: raise threshold or lower q{_nearest(possible)}"
 
 
 def _in_words(errors: float) -> str:
@@ -382,7 +389,8 @@ def _rounded_up(value: float) -> float:
     if value in (0, inf):
         return value
     digits = 2 - floor(log10(value))
-    return round((floor(value * 10.0**digits) + 1) / 10.0**digits, max(digits, 0))
+    # A value that is a number of three digits up to rounding errors is not below it.
+    return round((floor(value * 10.0**digits * (1 + 1e-9)) + 1) / 10.0**digits, max(digits, 0))
 
 
 def _ten_thousandths(threshold: float) -> float:
@@ -394,6 +402,10 @@ def _setting(name: str, value: float) -> str | None:
     return None if value == inf else f"{name}={value:g}"
 
 
-def _nearest(*settings: str | None) -> str:
-    possible = [setting for setting in settings if setting is not None]
-    return f"; nearest possible: {' or '.join(possible)}" if possible else ""
+def _nearest(possible: list[str | None], both: list[str | None] | None = None) -> str:
+    """What is possible by changing one setting, or else by changing two."""
+    alone = [setting for setting in possible if setting is not None]
+    together = [setting for setting in both or [] if setting is not None]
+    if not alone and len(together) == 2:
+        alone = [" with ".join(together)]
+    return f"; nearest possible: {' or '.join(alone)}" if alone else f"; {_OTHER_ASSUMPTION}"

@@ -242,15 +242,28 @@ def test_impossible_settings_say_which_way_to_move(settings_, way):
         {"threshold": 0.6, "pfer": 0.001},
         {"threshold": 0.5, "pfer": 1},
         {"threshold": 0.6, "pfer": 1e-9},
+        # A bound that is 0.0335 but for rounding errors.
+        {"threshold": 0.77, "pfer": 1e-5, "n_features": 28, "n_pairs": 59},
+        # No single setting would do.
+        {"threshold": 0.5, "pfer": 1e-4, "assumption": "none", "n_features": 240},
+        {"q": 64, "pfer": 1e-5, "assumption": "r-concave", "n_features": 110, "n_pairs": 25},
     ],
 )
 def test_the_nearest_settings_that_an_error_names_are_possible(wanted):
-    with pytest.raises(ValueError, match="nearest possible: ") as caught:
-        bounds_of(**wanted)
-    named = str(caught.value).partition("nearest possible: ")[2]
-    for setting in named.split(" or "):
-        name, _, value = setting.partition("=")
-        bounds_of(**wanted | {name: int(value) if name == "q" else float(value)})
+    wanted = {"n_features": 1000, **wanted}
+    with pytest.raises(ValueError, match=rf"n_features={wanted['n_features']}.*nearest possible: ") as caught:
+        stability_selection_bounds(**wanted)
+    for choice in str(caught.value).partition("nearest possible: ")[2].split(" or "):
+        named = dict(setting.split("=") for setting in choice.split(" with "))
+        given = {name: int(value) if name == "q" else float(value) for name, value in named.items()}
+        stability_selection_bounds(**wanted | given)
+
+
+@pytest.mark.parametrize("wanted", [{"q": 1, "threshold": 0.9}, {"q": 1, "pfer": 0.1}, {"threshold": 0.9, "pfer": 0.1}])
+def test_too_few_features_for_any_r_concave_bound_need_another_assumption(wanted):
+    with pytest.raises(ValueError, match="use another assumption, as no q of at least 1 has a bound here"):
+        stability_selection_bounds(2, assumption="r-concave", n_pairs=10, **wanted)
+    assert stability_selection_bounds(2, n_pairs=10, q=1, threshold=0.9).pfer < 2
 
 
 def test_the_largest_q_that_the_r_concave_error_names_is_possible():
