@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf, isfinite
 from numbers import Integral, Real
@@ -140,18 +140,20 @@ def _holds(condition: Callable[[Any], Any], value: Any) -> bool:
 
 
 @contextmanager
-def naming(*names: str) -> Iterator[None]:
+def naming(*names: str, or_names: Iterable[str] = ()) -> Iterator[None]:
     """Say which arguments an error of other packages is about, unless it names one of them.
 
     Parameters
     ----------
     *names : str
         The arguments that are looked at.
+    or_names : iterable of str
+        Further arguments: an error that names one of these is left as it is.
     """
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
-        if not _is_plain(error) or any(re.search(rf"\b{name}\b", str(error)) for name in names):
+        if not _is_plain(error) or any(re.search(rf"\b{name}\b", str(error)) for name in (*names, *or_names)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         listed = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

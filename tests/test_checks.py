@@ -173,3 +173,10 @@ def test_errors_of_others_are_given_the_name_of_the_argument(error, names, expec
     with pytest.raises(kind, match=message) as caught, naming(*names):
         raise error
     assert caught.value is error or caught.value.__cause__ is error
+
+
+def test_errors_that_name_another_argument_are_left_as_they_are():
+    with pytest.raises(ValueError, match=r"^pfer=1 is impossible$"), naming("X", or_names=["pfer", "q"]):
+        raise ValueError("pfer=1 is impossible")
+    with pytest.raises(ValueError, match=r"^X can't be used: bad shape$"), naming("X", or_names=["pfer", "q"]):
+        raise ValueError("bad shape")

@@ -366,6 +366,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             The fitted object.
         """
         check_settings(self)
+        self._check_pairs()
         with left_as_it_was(self):
             self._fit(X, y, params)
         return self
@@ -378,7 +379,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         routed, entropy = routed_from_fit(self, params), draw_entropy(self.random_state)
-        with naming("estimator", "X", "y", *params):
+        with naming("estimator", "X", "y", *params, or_names=self.get_params(deep=False)):
             job = self._job(X, y, routed, entropy)
             X_numbers = None if self.decoys is None else check_for_decoys(X, self.decoys)
         paths = self._follow(job, X, key=(0,))
@@ -570,6 +571,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         named = isinstance(self.resampling, str) and self.resampling == "complementary_pairs"
         return named or isinstance(self.resampling, ComplementaryPairsSplit)
 
+    def _check_pairs(self) -> None:
+        """Find out before the paths whether there will be scores to select by."""
+        wanted = "efp" if self.efp is not None else "fdr" if self.fdr is not None and self.decoys is None else None
+        if wanted and not self._has_pairs:
+            raise ValueError(_why_no_scores(wanted))
+
     def _proven_assumption(self) -> str:
         """The bounds that assume a shape are proven for complementary pairs only."""
         return self.assumption if self._has_pairs else "none"
@@ -724,7 +731,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if name == "fdr" and self.decoys is not None:
             mask = select_against_decoys(self.decoy_scores_, value)
         elif not hasattr(self, "efp_"):
-            raise ValueError(f"{name} needs whole paths of complementary pairs: fit without q and pfer")
+            raise ValueError(_why_no_scores(name))
         else:
             mask = (self._unit_efp if name == "efp" else self._unit_q_values) <= value
             self._warn_of_correlation(mask[self._codes])
@@ -784,6 +791,14 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.target_tags = deepcopy(inner.target_tags)
+        tags.classifier_tags = deepcopy(inner.classifier_tags)  # which classes y may have
         tags.input_tags.sparse = inner.input_tags.sparse and self.decoys != "knockoffs"
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+
+def _why_no_scores(name: str) -> str:
+    return (
+        f"{name} needs whole paths of complementary pairs: fit with resampling='complementary_pairs' and without q and "
+        "pfer"
+    )

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest, SelectorMixin, f_regression
-from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -121,7 +121,7 @@ def test_without_whole_paths_of_pairs_there_are_no_expected_false_positives(data
     found = select(data, **params)
     assert not hasattr(found, "efp_")
     for target in ({"efp": 1}, {"fdr": 0.1}):
-        with pytest.raises(ValueError, match="needs whole paths of complementary pairs: fit without q and pfer"):
+        with pytest.raises(ValueError, match=r"complementary pairs: fit with resampling='.*' and without q and pfer"):
             found.retarget(**target)
 
 
@@ -133,8 +133,11 @@ def test_another_fit_does_not_keep_what_it_does_not_set(data):
 
 
 def test_plain_subsamples_are_not_pairs(data):
-    with pytest.raises(ValueError, match="efp needs whole paths of complementary pairs"):
-        select(data, resampling="subsample", efp=1)
+    for resampling in ("subsample", ShuffleSplit(4, random_state=0)):
+        for target in ({"efp": 1}, {"fdr": 0.1}):
+            # Before the paths: an estimator that cannot be fitted is not noticed.
+            with pytest.raises(ValueError, match=r"needs whole paths of complementary pairs: fit with resampling='"):
+                select(data, Lasso(alpha=-1), resampling=resampling, **target)
     splits = ComplementaryPairsSplit(10, random_state=0)
     assert hasattr(select(data, resampling=splits, efp=1), "efp_")
 
@@ -384,7 +387,9 @@ def test_sparse_and_named_columns_have_permuted_decoys(many):
 def test_one_hot_columns_are_refused_before_anything_is_fitted(many):
     X = many[0].copy()
     X[:, 3] = X[:, 3] > 0
-    with pytest.raises(ValueError, match="assumes Gaussian columns, but 1 of 40 have two values, such as column 3"):
+    with pytest.raises(
+        ValueError, match=r"^decoys='knockoffs' assumes Gaussian columns, but 1 of 40 have two values, such as column 3"
+    ):
         select((X, many[1]), decoys="knockoffs", fdr=0.2)
 
 
@@ -437,7 +442,7 @@ def test_clusters_of_one_change_nothing(data):
 
 
 def test_groups_must_fit_the_features(data):
-    with pytest.raises(ValueError, match="groups must be 20 labels, one for each feature, got shape"):
+    with pytest.raises(ValueError, match=r"^groups must be 20 labels, one for each feature, got shape"):
         select(data, groups=[1, 2], efp=1)
 
 
@@ -489,12 +494,15 @@ def test_the_mean_probability_is_over_all_values(whole):
         ({"decoys": "permuted", "fdr": 0.1, "groups": np.arange(D)}, "decoys and groups cannot be combined"),
         ({"decoys": "permuted", "fdr": 0.1, "n_decoy_draws": 0}, "n_decoy_draws must be an int of at least 1"),
         ({"threshold": 0, "assumption": "r-concave"}, "threshold must be None or a number above 0 to 1"),
-        ({"q": 15, "pfer": 0.01, "threshold": None}, "lower q or raise pfer; nearest possible: "),
+        ({"q": 15, "pfer": 0.01, "threshold": None}, "^q=15 .*lower q or raise pfer; nearest possible: "),
+        ({"pfer": 1e-9}, "^pfer=1e-09 at threshold=0.75 is impossible with n_features=20"),
+        ({"estimator": LinearRegression()}, "^param_name='auto' knows Lasso"),
+        ({"estimator": ElasticNet(l1_ratio=0)}, "^param_values='auto' does not know"),
     ],
 )
 def test_wrong_parameters_are_named(data, params, message):
     with pytest.raises(ValueError, match=message):
-        select(data, **params)
+        select(data, **{"estimator": Lasso(), **params})
 
 
 def test_thresholds_below_one_half_have_an_r_concave_bound(data):
