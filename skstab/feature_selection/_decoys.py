@@ -16,6 +16,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_array
 
 from skstab._warnings import warn_user
+from skstab.feature_selection._integrated import correlation_of
 
 __all__ = [
     "DECOYS",
@@ -33,6 +34,7 @@ Floats: TypeAlias = NDArray[np.float64]
 DECOYS = ("permuted", "knockoffs")
 
 _FEW_VALUES = 10  # a column with so few distinct values is a code or a class, not a Gaussian
+_CORRELATED = 0.25  # mean of the largest correlations of the features, from which permuted copies are not fair to them
 
 
 # -- the selection -----------------------------------------------------------------------------------------------------
@@ -89,6 +91,8 @@ def check_for_decoys(X: Any, kind: str) -> Any:
     X = check_array(X, accept_sparse="csc" if kind == "permuted" else False, dtype=np.float64, ensure_min_samples=2)
     if kind == "knockoffs":
         _check_gaussian(X)
+    else:
+        _check_independent(X)
     return X
 
 
@@ -139,4 +143,14 @@ def _check_gaussian(X: Floats) -> None:
         warn_user(
             f"decoys='knockoffs' assumes Gaussian columns, but {few.size} of {X.shape[1]} have at most {_FEW_VALUES} "
             f"distinct values, such as column {few[0]}: false discoveries among these are not controlled",
+        )
+
+
+def _check_independent(X: Any) -> None:
+    nearest = correlation_of(X, np.arange(X.shape[1])).nearest
+    if nearest > _CORRELATED:
+        warn_user(
+            "decoys='permuted' assumes features that are independent of the others, but these correlate (the largest "
+            f"correlations are {nearest:.2f} on average): false discoveries may exceed fdr; use decoys='knockoffs' "
+            "where columns are about Gaussian, or clusters of features (groups) with efp",
         )

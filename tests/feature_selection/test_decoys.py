@@ -125,3 +125,12 @@ def test_columns_that_are_not_gaussian_are_refused_or_warned_of():
         check_for_decoys(X, "knockoffs")
     with pytest.raises(TypeError, match="Sparse data was passed"):
         check_for_decoys(sparse.csr_array(X), "knockoffs")
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array])
+def test_permuted_decoys_say_where_they_are_not_fair(as_given):
+    X = np.random.default_rng(0).standard_normal((60, 8))
+    check_for_decoys(as_given(X), "permuted")
+    near = X + 0.3 * np.random.default_rng(1).standard_normal(X.shape)
+    with pytest.warns(UserWarning, match=r"'permuted' assumes features that are independent.*0\.\d\d on average"):
+        check_for_decoys(as_given(np.hstack([X, near])), "permuted")
