@@ -251,7 +251,10 @@ class StabilityPathDisplay:
         shown = check_bool(stability, "stability") and self.stability is not None
         known = self._draw_stability() if shown else []
         drawn += known
-        self._label(values, curves, "".join(f"\n{name}: interval about {_ABOUT[name]}" for name, _ in known))
+        about = "".join(f"\n{name}: interval about {_ABOUT[name]}" for name, _ in known)
+        # Selections that agree less than by chance lie below 0.
+        lowest = min((float(np.nanmin(line.get_ydata())) for _, line in known), default=0.0)
+        self._label(values, curves, about, lowest)
         if check_bool(legend, "legend"):
             add_legend_beside(self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn])
         return self
@@ -307,8 +310,8 @@ class StabilityPathDisplay:
         )
         return Line2D([], [], color=colour, linewidth=0.8)
 
-    def _label(self, values: np.ndarray, curves: np.ndarray, about: str) -> None:
-        self.ax_.set(ylim=(-0.02, 1.02), ylabel=f"selection probability{about}")
+    def _label(self, values: np.ndarray, curves: np.ndarray, about: str, lowest: float) -> None:
+        self.ax_.set(ylim=(min(-0.02, lowest - 0.02), 1.02), ylabel=f"selection probability{about}")
         self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)
         self.ax_.set_xlim(values[0], values[-1])
         log_scale_if_wide(self.ax_.xaxis, values)

@@ -179,6 +179,13 @@ def test_replication_is_drawn_where_it_is_known():
     assert ax.get_ylabel() == f"selection probability\n{about}"
 
 
+def test_agreement_below_chance_is_not_cut_off():
+    below = STABILITY.assign(replication=[np.nan, 0.3, -0.1], replication_low=-0.4, replication_high=0.5)
+    ax = StabilityPathDisplay.from_path(PATH, ALPHAS, stability=below).plot().ax_
+    assert ax.get_ylim() == pytest.approx((-0.12, 1.02))
+    assert StabilityPathDisplay.from_path(PATH, ALPHAS, stability=STABILITY).plot().ax_.get_ylim() == (-0.02, 1.02)
+
+
 def test_without_stability_its_table_is_empty_and_a_wrong_one_is_named():
     assert StabilityPathDisplay.from_path(PATH, ALPHAS).frame(kind="stability").empty
     with pytest.raises(
