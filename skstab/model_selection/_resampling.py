@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
-from skstab._checks import naming
+from skstab._checks import is_estimator, naming
 from skstab._typing import IntArray
 from skstab._warnings import warn_user
 from skstab.model_selection._split import BootstrapSplit, WholeSampleSplit
@@ -33,6 +33,11 @@ def splitter_for(
 ) -> Any:
     """Turn the parameter `cv` into a splitter; None gives bootstrap samples, or the whole sample to perturb."""
     if cv is not None:
+        if is_estimator(cv) and not hasattr(cv, "split"):
+            raise ValueError(
+                f"cv must be None, an int, a splitter or an iterable of splits, since it only chooses rows, got the "
+                f"estimator {type(cv).__name__}"
+            )
         with naming("cv", "y"):
             return check_cv(cv, y, classifier=classifier)
     if perturb is not None:
