@@ -196,7 +196,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         NaN where nothing, or everything, is selected; replication also for other subsamples.
     efp_ : ndarray of shape (n_features,)
         Bound on the expected number of wrong features in the set of all features that score at least as much, by the
-        integrated path. Only after whole paths (without `q` and `pfer`) of complementary pairs.
+        integrated path. Only after whole paths (without `q` and `pfer`) of complementary pairs. It is not the number
+        of the authors' method: the notes say what differs, and under which condition it is a bound.
     q_values_ : ndarray of shape (n_features,)
         Smallest estimated share of wrong features among sets that include the feature, under the same condition.
     calibration_ : StabilityCalibration
@@ -248,6 +249,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     (0.05 for importances), so it depends little on the grid. Features that have an `efp_` of at most 0.2 at first count
     as true in a second step: their selections are not held against the others. Where features correlate there is no
     second step, and the share of pairs is replaced by its lower bound, 2π − 1 for a selection probability of π.
+
+    This departs from Melikechi & Miller in three ways: they always score by 2π − 1; they end the range where the
+    integral of the bound, over a measure that is normalised on the whole grid, reaches 0.05; and they have no second
+    step, which their theorem does not cover. Their program integrates scores and bound over two different measures,
+    which makes its numbers smaller; here both are over the same.
 
     The bound for m > 1 rests on a condition that cannot be checked: that wrong features are selected by m pairs of
     halves at once no more often than if the pairs were independent. Wrong features that correlate with true ones break

@@ -102,6 +102,14 @@ def make_stability_scorer(
     See Also
     --------
     stability_scoring : Several measures and the scores of the resamples at once.
+    StabilitySearchCV : A search by score and stability over an estimator as it is.
+
+    Notes
+    -----
+    A scorer sees one fitted model, and stability is a property of many fits. `GridSearchCV(pipe, grid, ...)` with
+    `scoring="nogueira"`, with this scorer, or with `cv=StabilityCV(...)` therefore cannot work: search over
+    `StabilityCV(pipe)`, whose parameters are named `estimator__...`, as in the example, or use
+    :class:`StabilitySearchCV`.
 
     Examples
     --------
