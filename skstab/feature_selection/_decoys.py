@@ -15,6 +15,7 @@ from scipy.sparse import hstack, issparse
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_array
 
+from skstab._checks import naming
 from skstab._warnings import warn_user
 from skstab.feature_selection._integrated import correlation_of
 
@@ -88,7 +89,8 @@ def e_value_selection(values: Floats, level: float) -> NDArray[np.bool_]:
 
 def check_for_decoys(X: Any, kind: str) -> Any:
     """X as numbers; columns that decoys of this kind are not fair to are refused, or warned of."""
-    X = check_array(X, accept_sparse="csc" if kind == "permuted" else False, dtype=np.float64, ensure_min_samples=2)
+    with naming("decoys", "X"):
+        X = check_array(X, accept_sparse="csc" if kind == "permuted" else False, dtype=np.float64, ensure_min_samples=2)
     if kind == "knockoffs":
         _check_gaussian(X)
     else:

@@ -14,7 +14,7 @@ from skstab._statistics import column_deviations
 from skstab.feature_selection._walk import Step
 from skstab.runs import CoefPath, coef_path_of
 
-__all__ = ["HeldName", "held_path", "steps_of_held_path"]
+__all__ = ["HeldName", "held_path", "is_known_model", "steps_of_held_path"]
 
 
 class HeldName(str):
@@ -23,11 +23,17 @@ class HeldName(str):
     __slots__ = ()
 
 
+def is_known_model(estimator: Any) -> bool:
+    """Whether it is known before the fit what regularises an estimator, or the last step of a pipeline."""
+    last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    return type(last) in PARAMETERS or hasattr(type(last), "feature_importances_")
+
+
 def held_path(estimator: Any, param_name: str, X: Any, y: Any, fit_params: dict[str, Any]) -> CoefPath | None:
     """Fit an estimator on all rows and return the path that it holds, where a reader knows one of that parameter."""
     is_pipeline = isinstance(estimator, Pipeline)
-    last, prefix = (estimator[-1], f"{estimator.steps[-1][0]}__") if is_pipeline else (estimator, "")
-    if type(last) in PARAMETERS or hasattr(type(last), "feature_importances_") or not _may_be(estimator, param_name):
+    prefix = f"{estimator.steps[-1][0]}__" if is_pipeline else ""
+    if is_known_model(estimator) or not _may_be(estimator, param_name):
         return None
     fitted = clone(estimator).fit(X, y, **fit_params)
     path = coef_path_of(fitted[-1] if is_pipeline else fitted)

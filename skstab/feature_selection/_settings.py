@@ -44,8 +44,8 @@ def name_of_parameter(estimator: Any) -> str:
         return name if name == IMPORTANCE else f"{estimator.steps[-1][0]}__{name}"
     if type(estimator) in PARAMETERS:
         return PARAMETERS[type(estimator)]
-    # Asked of the class: an estimator that is not fitted yet has no importances.
-    if hasattr(type(estimator), "feature_importances_"):
+    # Asked also of the class: an estimator that is not fitted yet has no importances.
+    if hasattr(type(estimator), "feature_importances_") or hasattr(estimator, "feature_importances_"):
         return IMPORTANCE
     known = ", ".join(model.__name__ for model in PARAMETERS)
     kind = type(estimator)

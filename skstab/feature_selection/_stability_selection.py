@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
@@ -47,7 +47,7 @@ from skstab.feature_selection._halves import (
     report_failures,
     weigh,
 )
-from skstab.feature_selection._held_paths import HeldName, held_path
+from skstab.feature_selection._held_paths import HeldName, held_path, is_known_model
 from skstab.feature_selection._integrated import (
     Correlation,
     Integral,
@@ -502,8 +502,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         open_seeds = random_parameters(self.estimator, everywhere=False)
         estimator = seeded(self.estimator, open_seeds, np.random.SeedSequence(entropy, spawn_key=(1,)))
         held = held_path(estimator, self.param_name, X, y, fit_params)
-        automatic = self.param_name == "auto" and held is None
-        self.param_name_ = name_of_parameter(estimator) if automatic else getattr(held, "param_name", self.param_name)
+        if self.param_name == "auto" and held is None:
+            # Some models have importances only when they are fitted.
+            fitted = estimator if is_known_model(estimator) else clone(estimator).fit(X, y, **fit_params)
+            self.param_name_ = name_of_parameter(fitted)
+        else:
+            self.param_name_ = getattr(held, "param_name", self.param_name)
         values = self._values(estimator, X, y, fit_params, held)
         splits = self._splits(X, y, routed.splitter.split, entropy)
         values = self._per_row(values, X.shape[0], splits)
@@ -533,7 +537,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             return None if isinstance(self.param_values, str) else np.asarray(self.param_values, dtype=np.float64)
         if not isinstance(self.param_values, str):
             values = np.asarray(self.param_values)
-            walk(path_of(estimator, self.param_name_, values[:1], X, y, fit_params), None)
+            with naming("param_values", "estimator", "X", "y"):
+                walk(path_of(estimator, self.param_name_, values[:1], X, y, fit_params), None)
             return values
         if held is not None:
             return np.asarray(held.values, dtype=np.float64)

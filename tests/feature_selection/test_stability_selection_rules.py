@@ -4,14 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest, SelectorMixin, f_regression
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from skstab.feature_selection import StabilitySelection, stability_selection_bounds
@@ -245,6 +246,22 @@ def test_models_with_importances_need_no_parameter(data, model):
     np.testing.assert_allclose(found.selection_path_, path)
     expected = expected_false_positives(path, together, found.param_values_, Integral(3, 1.25, 0.05), n_pairs=10)
     np.testing.assert_allclose(found.efp_, expected)
+    assert set(np.argsort(-found.selection_auc_)[:2]) == {0, 1}
+
+
+class Correlating(RegressorMixin, BaseEstimator):
+    """A model that has importances only when it is fitted."""
+
+    def fit(self, X, y):
+        self.n_features_in_ = X.shape[1]
+        self.feature_importances_ = np.abs(np.corrcoef(X.T, y)[-1, :-1])
+        return self
+
+
+@pytest.mark.parametrize("model", [Correlating(), make_pipeline(StandardScaler(), Correlating())])
+def test_models_that_set_their_importances_in_fit_need_no_parameter(data, model):
+    found = select(data, model, efp=1)
+    assert found.param_name_ == "importance"
     assert set(np.argsort(-found.selection_auc_)[:2]) == {0, 1}
 
 
@@ -498,11 +515,25 @@ def test_the_mean_probability_is_over_all_values(whole):
         ({"pfer": 1e-9}, "^pfer=1e-09 at threshold=0.75 is impossible with n_features=20"),
         ({"estimator": LinearRegression()}, "^param_name='auto' knows Lasso"),
         ({"estimator": ElasticNet(l1_ratio=0)}, "^param_values='auto' does not know"),
+        ({"estimator": SelectKBest(), "param_name": "k", "param_values": [[1]]}, "^param_values must be"),
     ],
 )
 def test_wrong_parameters_are_named(data, params, message):
     with pytest.raises(ValueError, match=message):
         select(data, **{"estimator": Lasso(), **params})
+
+
+def test_values_of_another_kind_are_named(data):
+    with pytest.raises(TypeError, match=r"^param_values, estimator, X or y can't be used: '<' not supported"):
+        select(data, param_values=["a"])
+
+
+def test_decoys_of_text_are_refused(data):
+    X = pd.DataFrame(data[0]).assign(colour="red")
+    encode = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+    X.columns = X.columns.astype(str)
+    with pytest.raises(ValueError, match=r"^decoys or X can't be used: could not convert string to float: 'red'"):
+        select((X, data[1]), make_pipeline(encode, Lasso()), decoys="permuted", fdr=0.2)
 
 
 def test_thresholds_below_one_half_have_an_r_concave_bound(data):
