@@ -115,7 +115,8 @@ class StabilityPathDisplay:
         Parameters
         ----------
         estimator : StabilitySelection
-            Fitted.
+            Fitted. Where clusters of features count once (`groups`), the paths are those of the clusters, to which the
+            threshold applies; a selected cluster is named together with the feature that stands for it.
 
         Returns
         -------
@@ -126,14 +127,15 @@ class StabilityPathDisplay:
             raise TypeError(f"estimator must be a fitted StabilitySelection, got {type(estimator).__name__}")
         check_is_fitted(estimator, "selection_path_")
         threshold = getattr(estimator, "threshold_", estimator.threshold)
+        path, selected, names = _paths_of(estimator)
         return cls(
-            estimator.selection_path_,
+            path,
             estimator.param_values_,
             param_name=getattr(estimator, "param_name_", estimator.param_name),
             # A selection by expected false positives has no threshold.
             threshold=None if np.isnan(threshold) else threshold,
-            selected=estimator.get_support(),
-            feature_names=names_of(estimator, len(estimator.selection_path_)),
+            selected=selected,
+            feature_names=names,
             stability=getattr(estimator, "stability_path_", None),
         )
 
@@ -287,7 +289,8 @@ class StabilityPathDisplay:
             ("replication", "replication_low", "replication_high", "replication", ":"),
         ):
             if name in table and table[name].notna().any():
-                (line,) = self.ax_.plot(value, table[name], color="black", linewidth=2.4, linestyle=style, zorder=4)
+                look = {"linewidth": 2.4, "linestyle": style, "marker": "o" if len(value) == 1 else ""}
+                (line,) = self.ax_.plot(value, table[name], color="black", zorder=4, **look)
                 self.ax_.fill_between(value, table[low], table[high], color="black", alpha=0.12, linewidth=0, zorder=2)
                 drawn.append((label, line))
         return drawn
@@ -313,13 +316,27 @@ class StabilityPathDisplay:
     def _label(self, values: np.ndarray, curves: np.ndarray, about: str, lowest: float) -> None:
         self.ax_.set(ylim=(min(-0.02, lowest - 0.02), 1.02), ylabel=f"selection probability{about}")
         self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)
-        self.ax_.set_xlim(values[0], values[-1])
+        if len(values) > 1:
+            self.ax_.set_xlim(values[0], values[-1])
         log_scale_if_wide(self.ax_.xaxis, values)
         # The stronger the regularisation, the fewer features are selected.
         if curves[:, 0].sum() > curves[:, -1].sum():
             self.ax_.invert_xaxis()
         if self.threshold is not None:
             self.ax_.axhline(self.threshold, color=DARK, linestyle="--", linewidth=1)
+
+
+def _paths_of(estimator: Any) -> tuple[Any, np.ndarray, Any]:
+    """Paths of features, or of clusters where these count once; which of them are selected; and their names."""
+    path, support = estimator.selection_path_, estimator.get_support()
+    names = names_of(estimator, len(path))
+    if not hasattr(estimator, "group_selection_path_"):
+        return path, support, names
+    groups = np.asarray(estimator.groups)
+    chosen = dict(zip(groups[support].tolist(), names[support], strict=True))
+    labels = estimator.group_labels_.tolist()
+    titles = [f"{label}: {chosen[label]}" if label in chosen else str(label) for label in labels]
+    return estimator.group_selection_path_, np.array([label in chosen for label in labels]), titles
 
 
 def _curves(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,5 +1,7 @@
 """Stability paths: the table, named and unnamed lines, and the direction of the axis."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,6 +110,31 @@ def test_a_real_stability_selection_is_shown():
     assert set(table.loc[table["selected"], "feature"]) == set(selection.get_feature_names_out())
     assert display.ax_.get_xlabel() == f"{selection.param_name_}, from strong to weak"
     assert display.ax_.xaxis_inverted()
+
+
+def test_clusters_that_count_once_have_one_path():
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((80, 6))
+    X = np.repeat(base, 3, axis=1) + 0.3 * rng.standard_normal((80, 18))
+    y = base[:, :2].sum(axis=1) + 0.5 * rng.standard_normal(80)
+    clusters = np.repeat([7, 3, 9, 1, 4, 5], 3)
+    found = StabilitySelection(Lasso(), q=3, n_resamples=20, n_values=6, groups=clusters, random_state=0).fit(X, y)
+    table = StabilityPathDisplay.from_estimator(found).frame()
+    np.testing.assert_array_equal(table["probability"].to_numpy().reshape(6, 6), found.group_selection_path_)
+    kept = found.get_support(indices=True)
+    # The picture agrees with its threshold, which applies to clusters.
+    assert list(table.groupby("column")["selected"].first()) == list(
+        found.group_selection_path_.max(axis=1) >= found.threshold_
+    )
+    assert [name for name in table["feature"].unique() if ":" in name] == [f"{clusters[i]}: x{i}" for i in kept]
+    assert list(table["feature"].unique()[2:]) == ["9", "1", "4", "5"]
+
+
+def test_a_path_of_one_value_is_drawn():
+    one = pd.DataFrame({"value": [0.1], "stability": [0.6], "low": [0.5], "high": [0.7]})
+    with warnings.catch_warnings(action="error"):
+        ax = StabilityPathDisplay.from_path([[0.9], [0.2]], [0.1], threshold=0.75, stability=one).plot().ax_
+    assert [line.get_marker() for line in ax.lines if line.get_linewidth() == 2.4] == ["o"]
 
 
 def test_rows_of_a_data_frame_name_the_features():
