@@ -55,9 +55,9 @@ from skstab.feature_selection._integrated import (
     expected_false_positives,
     exponent_of,
     nearest_correlations,
-    numeric_table,
     q_values,
 )
+from skstab.feature_selection._numbers import table_for_correlations
 from skstab.feature_selection._paths import path_of, strongest_value
 from skstab.feature_selection._settings import (
     IMPORTANCE,
@@ -688,7 +688,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         pairs = paths.of_whole_pairs()
         if not whole or not self._has_pairs or not pairs.halves:
             return
-        table = numeric_table(X)
+        table = table_for_correlations(X)
         self._correlation = Correlation(0.0, 0.0) if table is None else correlation_of(table, self._codes)
         path, together = pairs.shares(self._n_units, clusters=True), pairs.together(self._n_units)
         penalties, order, integral = self._measure(path, paths)

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.compose import make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import SelectKBest, SelectorMixin, f_regression
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import ShuffleSplit
 from sklearn.pipeline import make_pipeline
@@ -176,6 +177,19 @@ def test_correlated_features_are_warned_of_where_it_matters(data):
     np.testing.assert_allclose(found.efp_, expected)
     found.retarget(threshold=0.8)
     select((X, data[1]), efp=1, groups=np.arange(16) // 2)
+
+
+@pytest.mark.parametrize("gap", [np.nan, "red", pd.NA])
+def test_a_gap_or_a_column_of_text_does_not_hide_that_features_correlate(data, gap):
+    X = pd.DataFrame(np.hstack([data[0], data[0] + 0.2 * np.random.default_rng(1).standard_normal((N, D))]))
+    X.columns = [f"g{number}" for number in X]
+    whole = correlation_of(X.to_numpy(), np.arange(2 * D)).nearest
+    X["other"] = pd.Series([gap] * N, dtype=object)
+    X.loc[0, "g1"] = np.nan
+    numbers = make_column_transformer((SimpleImputer(), make_column_selector("^g")))
+    with pytest.warns(UserWarning, match="features correlate with others"):
+        found = select((X, data[1]), make_pipeline(numbers, Lasso()), efp=1)
+    assert found._correlation.nearest == pytest.approx(whole * 2 * D / (2 * D + 1), abs=0.02)
 
 
 def test_a_few_near_copies_of_a_selected_feature_are_warned_of(data):
