@@ -305,7 +305,7 @@ def _expected_threshold(threshold: Any, n_pairs: Any, *, is_concave: bool) -> tu
         least = 1 / (2 * n_pairs)
         what = f"a number from 1 / (2 * n_pairs) = {least:g} to 1"
     else:
-        least, what = 0.5, "a number from 0.5 to 1"
+        least, what = 0.5, "a number from 0.5 to 1 (lower ones only with assumption='r-concave')"
     return what, threshold is None or is_number(threshold, least=least, most=1)
 
 

@@ -78,6 +78,7 @@ def check_settings(selector: Any) -> None:
     """Check the parameters of a `StabilitySelection`."""
     is_concave = is_choice(selector.assumption, "r-concave")
     least, lowest = ("above 0", {"above": 0.0}) if is_concave else ("from 0.5", {"least": 0.5})
+    hint = "" if is_concave else " (lower ones only with assumption='r-concave')"
     check_parameters(
         selector,
         {
@@ -93,7 +94,7 @@ def check_settings(selector: Any) -> None:
                 lambda v: is_int(v, 2, _MOST),
             ),
             "threshold": (
-                f"None or a number {least} to 1",
+                f"None or a number {least} to 1{hint}",
                 lambda v: v is None or is_number(v, most=1, **lowest),
             ),
             "q": ("None or an int of at least 1", lambda v: v is None or is_int(v, 1)),

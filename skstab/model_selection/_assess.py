@@ -30,6 +30,7 @@ from skstab.model_selection._resampling import is_labelled, splits_of, splitter_
 from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._score_tests import score_error
+from skstab.model_selection._scoring import check_no_measure
 from skstab.model_selection._split import BootstrapSplit, ComplementaryPairsSplit, DisjointBlocksSplit
 from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_estimator, check_jobs, read_data
@@ -197,6 +198,7 @@ def _check_data(X: Any, y: Any, groups: Any, checkpoint: Any) -> None:
 def _plan(estimator: Any, scoring: Any, importance_getter: Any, y: Any) -> RunPlan:
     scorer = None
     if scoring is not None or hasattr(estimator, "score"):
+        check_no_measure(scoring)
         with naming("scoring"):
             scorer = check_scoring(estimator, scoring=scoring)
     return RunPlan(

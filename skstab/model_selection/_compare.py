@@ -23,6 +23,7 @@ from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._dummy import dummy_scores
 from skstab.model_selection._recommend import check_margin
 from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for
+from skstab.model_selection._scoring import check_no_measure
 from skstab.model_selection._stability_cv import StabilityCV
 from skstab.model_selection._validation import read_data
 
@@ -120,6 +121,7 @@ def compare_selectors(
     margin = check_margin(margin)
     data, target = read_data(X, y, needs_classes=all(is_classifier(selector) for selector in named.values()))
     if isinstance(scoring, str):
+        check_no_measure(scoring)
         named = {name: _predicting(selector, target) for name, selector in named.items()}
         for selector in named.values():
             check_scoring(selector, scoring=scoring)

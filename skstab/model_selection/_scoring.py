@@ -11,27 +11,27 @@ from skstab._checks import naming
 from skstab._compat import take_rows
 from skstab.metrics import measure_table
 
-__all__ = ["check_scorer", "score_names_of", "scorer_of"]
+__all__ = ["check_no_measure", "check_scorer", "score_names_of", "scorer_of"]
 
 
 def scorer_of(scoring: Any, estimator: Any, error_score: Any) -> Any:
     """Make a scorer; None where the estimator has no score of its own and none was asked for."""
     if scoring is None and not hasattr(estimator, "score"):
         return None
-    _check_no_measure(scoring)
+    check_no_measure(scoring)
     # Several scorers fail one by one, unless failing is to raise.
     with naming("scoring"):
         return check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
 
 
-def _check_no_measure(scoring: Any) -> None:
+def check_no_measure(scoring: Any) -> None:
     """Say where a measure of stability belongs: a scorer sees one fit only."""
     named = [scoring] if isinstance(scoring, str) else scoring if isinstance(scoring, list | tuple) else []
     unknown = {name for name in named if isinstance(name, str)}.difference(get_scorer_names())
     for name in sorted(unknown.intersection(measure_table().index)) if unknown else ():
         raise ValueError(
             f"scoring={name!r} is a measure of stability, which compares many fits, and not a score of one: give it as "
-            "measure of StabilityCV, or in measures of StabilitySearchCV"
+            "measure or, to StabilitySearchCV, in measures"
         )
 
 

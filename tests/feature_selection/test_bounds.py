@@ -277,7 +277,7 @@ def test_the_largest_q_that_the_r_concave_error_names_is_possible():
         ({"q": 1, "threshold": 0.9, "pfer": 1}, "two of q, threshold and pfer must be given, but 0"),
         ({"q": 0, "threshold": 0.9}, "q must be a number above 0 and at most n_features"),
         ({"q": 1001, "threshold": 0.9}, "q must be a number above 0 and at most n_features"),
-        ({"q": 1, "threshold": 0.4}, "threshold must be a number from 0.5 to 1"),
+        ({"q": 1, "threshold": 0.4}, "threshold must be a number from 0.5 to 1 .*only with assumption='r-concave'"),
         ({"q": 1, "threshold": 1.1}, "threshold must be a number from 0.5 to 1"),
         ({"q": 1, "pfer": 0}, "pfer must be a positive number"),
         ({"q": 1, "pfer": 1, "n_pairs": 0}, "n_pairs must be an int of at least 1"),

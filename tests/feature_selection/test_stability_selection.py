@@ -284,7 +284,7 @@ def test_where_all_fail_the_error_is_raised(data):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"threshold": 0.4}, "threshold must be None or a number from 0.5 to 1"),
+        ({"threshold": 0.4}, "threshold must be None or a number from 0.5 to 1 .*only with assumption='r-concave'"),
         ({"threshold": None}, "threshold=None is computed from q and pfer"),
         ({"q": 3, "pfer": 1}, "of threshold, q and pfer two give the third"),
         ({"q": 0}, "q must be None or an int of at least 1"),

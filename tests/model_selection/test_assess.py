@@ -358,6 +358,7 @@ def test_constant_values_stay():
         ({"measure": "krizek"}, "measure must be defined for two runs"),
         ({"measure": "nobody"}, "measure must be one of"),
         ({"scoring": "nobody"}, "scoring"),
+        ({"scoring": "nogueira"}, "^scoring=.nogueira. is a measure of stability"),
         ({"confidence_level": 2}, "confidence_level"),
         ({"groups": [1, 2]}, "groups must have one entry for each of the 60 rows"),
         ({"checkpoint": 3}, "checkpoint must be None or a path, got 3"),

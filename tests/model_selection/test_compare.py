@@ -915,6 +915,12 @@ def test_refuses_several_scorers(scoring):
         compare_selectors(classifiers(), X, y, scoring=scoring)
 
 
+def test_refuses_a_measure_as_a_score():
+    X, y = make_data()
+    with pytest.raises(ValueError, match=r"^scoring='nogueira' is a measure of stability.*give it as measure"):
+        compare_selectors(classifiers(), X, y, scoring="nogueira")
+
+
 def test_names_the_selector_that_has_no_score():
     X, y = make_data()
     with pytest.raises(ValueError, match="selector 'alone' has no score: put a model behind it"):

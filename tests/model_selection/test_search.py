@@ -560,7 +560,7 @@ def test_candidates_are_sampled_reproducibly(classes):
         ({"error_score": "no"}, "error_score must be"),
         ({"measures": ["nogueira", "nogueira"]}, "different names"),
         ({"measures": []}, "measures must be a measure or at least one"),
-        ({"scoring": "nogueira"}, "^scoring='nogueira' is a measure of stability.*measures of StabilitySearchCV"),
+        ({"scoring": "nogueira"}, "^scoring='nogueira' is a measure of stability.*StabilitySearchCV, in measures"),
         ({"scoring": ["accuracy", "kuncheva"]}, "^scoring='kuncheva' is a measure of stability"),
         ({"cv": StabilityCV(Lasso())}, "^cv must be .* only chooses rows, got the estimator StabilityCV"),
         ({"scoring": "neg_log_loss", "estimator": LinearSVC(penalty="l1", dual=False)}, "does not fit the estimator"),
