@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import SelectionFrequencyDisplay, StabilityCV, stability_test
+from skstab import StabilityCV, stability_test
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0)
@@ -49,7 +49,7 @@ for limit in (0.4, 0.75):
 # ----------------------------
 # The frequencies of selection, with intervals, separate reliable features from those that are selected only sometimes.
 
-_ = SelectionFrequencyDisplay.from_estimator(runs).plot(top_k=20)
+_ = runs.plot(top_k=20)
 
 # %%
 # A feature of the original list can be relied on when it is found again in more than half of all runs, its interval

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 
-from skstab import BootstrapSplit, ComplementaryPairsSplit, SelectionFrequencyDisplay, StabilityCV
+from skstab import BootstrapSplit, ComplementaryPairsSplit, StabilityCV
 from skstab.datasets import make_survival
 
 X, y, _ = make_survival(250, random_state=0)
@@ -71,7 +71,7 @@ frequencies = runs.selection_frequencies_
 print("the four true genes:", frequencies[[0, 5, 10, 15]])
 print(f"of ten genes, {frequencies[:20].sum():.1f} are of the four groups on average")
 
-_ = SelectionFrequencyDisplay.from_estimator(runs).plot()
+_ = runs.plot()
 
 # %%
 # Would other patients give the same?

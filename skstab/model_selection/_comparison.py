@@ -349,7 +349,7 @@ class SelectorComparison:
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : dict
-            Parameters of :meth:`skstab.inspection.StabilityComparisonDisplay.from_comparison`.
+            Parameters of `from_comparison` and of `plot` of :class:`skstab.inspection.StabilityComparisonDisplay`.
 
         Returns
         -------
