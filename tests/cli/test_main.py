@@ -84,6 +84,11 @@ def test_every_command_has_a_section_in_the_documentation(name):
     assert re.search(rf"^## .*`skstab {name}`$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
+@every_command
+def test_every_command_has_tests_of_its_own(name):
+    assert Path(__file__).with_name(f"test_{name}.py").exists()
+
+
 def test_the_help_names_every_selector(capsys):
     with pytest.raises(SystemExit):
         skstab_main(["report", "--help"])
