@@ -39,6 +39,11 @@ def test_every_citation_has_an_entry_and_every_entry_is_cited(text):
     assert set(re.findall(r"@([\w-]+)", text)) == set(entries)
 
 
+def test_every_entry_has_a_doi_or_the_address_of_what_has_none():
+    entries = (FOLDER / "paper.bib").read_text(encoding="utf-8").split("\n@")
+    assert not [entry.partition(",")[0] for entry in entries if not re.search(r"^ +(doi|url) += ", entry, re.MULTILINE)]
+
+
 def test_every_figure_is_there_and_is_made_by_the_script(text):
     script = (FOLDER / "figures.py").read_text(encoding="utf-8")
     for name in re.findall(r"\]\((\w+\.png)\)", text):
