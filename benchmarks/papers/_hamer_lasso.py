@@ -100,7 +100,7 @@ def _lasso_of(opts: Namespace, X: Any, y: Any) -> list[float]:
 
 def figure_19(opts: Namespace, lasso: dict[str, tuple[float, dict[str, float]]]) -> None:
     """Variation coefficients of the measures over groups of 5 runs of the lasso."""
-    n_runs, estimates = 100 if opts.quick else 500, {}
+    n_runs, estimates = 100 if opts.quick else 1000, {}
     for name, (C, _) in lasso.items():
         runs = run(l1_logistic(C), *read(opts, name), n_runs, checkpoint=kept(opts, f"lasso_{name}"))
         estimates[name] = pd.DataFrame(_of_groups(runs, 5))

@@ -168,7 +168,7 @@ HOLDS = {
 
 def figure_8(opts: Namespace) -> None:
     """The four measures against the size of the groups, at the penalty that selects 40 features of groups of one."""
-    sizes, n_sets, n_runs = ((1, 10), 1, 10) if opts.quick else ((1, 2, 5, 10, 20, 40), 5, 30)
+    sizes, n_sets, n_runs = ((1, 10), 1, 10) if opts.quick else ((1, 2, 5, 10, 20, 40), 10, 30)
     lasso_only = opts.quick or find_spec("skglm") is None
     if lasso_only:
         note("Skipped scenarios 1 and 2 of figure 8: not with --quick, and they need skglm (see requirements.txt).")
