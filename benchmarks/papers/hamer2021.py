@@ -7,8 +7,8 @@ The properties of table 2, the toy maps of figures 3 to 6, correlated groups (fi
 (figures 26 to 29). Group lasso and elastic net are those of skglm (`pip install -r benchmarks/requirements.txt`), and
 left out without it.
 
-A full run takes half an hour of processor time. Finished runs are kept in the folder of --out, in files that a repeated
-call reads; delete the folder to begin anew. With --quick, about a minute: few runs on the smallest sets.
+A full run takes up to an hour of processor time. Finished runs are kept in the folder of --out, in files that a
+repeated call reads; delete the folder to begin anew. With --quick, about a minute: few runs on the smallest sets.
 """
 
 from __future__ import annotations
