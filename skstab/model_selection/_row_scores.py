@@ -34,8 +34,8 @@ class RowScore(NamedTuple):
 
     metric: Callable[[Any, Any], float]
     losses: Callable[[Any, Any], FloatArray]
-    # The metric bit for bit, without its long checks, of plain arrays of these kinds.
-    plain: Callable[[Any, Any], float] | None = None
+    # The metric bit for bit, without its long checks, of plain arrays of these kinds; None where these need them.
+    plain: Callable[[Any, Any], float | None] | None = None
     kinds: str = ""
 
 
@@ -45,20 +45,20 @@ def score_by_row(names: Mapping[str, str], estimator: Any, X: Any, y: Any) -> Ro
     true, found = np.asarray(y), np.asarray(predictions)
     chosen = {name: ROW_SCORES[score] for name, score in names.items()}
     losses = {name: score.losses(true, found) for name, score in chosen.items()}
+    plain = {name: _plain(score, true, found, losses[name]) for name, score in chosen.items()}
     scores = {
-        name: float(score.metric(y, predictions) if plain is None else plain(true, found))
+        name: float(score.metric(y, predictions)) if (known := plain[name]) is None else known
         for name, score in chosen.items()
-        for plain in (_plain(score, true, found, losses[name]),)
     }
     return RowScored(scores, losses, found)
 
 
-def _plain(score: RowScore, y: Any, predicted: Any, losses: FloatArray) -> Callable[[Any, Any], float] | None:
-    """The plain form of a metric where nothing in the arrays could be an error, a warning or a special case of it."""
+def _plain(score: RowScore, y: Any, predicted: Any, losses: FloatArray) -> float | None:
+    """A metric by its plain form, where nothing in the arrays could be an error, a warning or a special case of it."""
     same = y.ndim == 1 and y.shape == predicted.shape and y.dtype.kind == predicted.dtype.kind
     wide = y.dtype.kind != "f" or (y.dtype == predicted.dtype == np.float64)
     is_plain = same and wide and len(y) > 1 and y.dtype.kind in score.kinds and np.isfinite(losses).all()
-    return score.plain if is_plain else None
+    return score.plain(y, predicted) if is_plain and score.plain is not None else None
 
 
 def _by_row(y: Any, predicted: Any) -> tuple[Any, Any]:
@@ -103,6 +103,15 @@ def _share_right(y: Any, predicted: Any) -> float:
     return float((y == predicted).mean())
 
 
+def _mean_recall(y: Any, predicted: Any) -> float | None:
+    """Balanced accuracy; None where a class is predicted that no row has, which is warned of."""
+    classes, code, counts = np.unique(y, return_inverse=True, return_counts=True)
+    is_right = y == predicted
+    if not np.isin(predicted[~is_right], classes).all():
+        return None
+    return float(np.mean(np.bincount(code[is_right], minlength=len(classes)) / counts))
+
+
 def _r2(y: Any, predicted: Any) -> float:
     """R² of a table of one column, as NumPy sums a vector in another order."""
     true, found = y[:, None], predicted[:, None]
@@ -120,7 +129,7 @@ def _minus_mean_size(y: Any, predicted: Any) -> float:
 
 ROW_SCORES: dict[str, RowScore] = {
     "accuracy": RowScore(accuracy_score, _wrong, _share_right, "biuU"),
-    "balanced_accuracy": RowScore(balanced_accuracy_score, _wrong_by_class),
+    "balanced_accuracy": RowScore(balanced_accuracy_score, _wrong_by_class, _mean_recall, "biuU"),
     "r2": RowScore(r2_score, _unexplained, _r2, "f"),
     "neg_mean_squared_error": RowScore(
         lambda y, predicted: -mean_squared_error(y, predicted), _squared, _minus_mean_square, "f"

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -717,3 +718,17 @@ def test_scores_of_floats_are_those_of_scikit_learn_bit_for_bit(name):
         predicted = y + rng.normal(scale=0.3, size=n_rows)
         found = score_by_row({"s": name}, Fixed(predicted), np.zeros((n_rows, 1)), y)
         assert found.scores["s"] == METRICS[name](y, predicted)
+
+
+@pytest.mark.parametrize("labels", [np.arange(4), np.array(["a", "b", "c", "d"]), np.array([False, True])])
+def test_balanced_accuracy_is_that_of_scikit_learn_bit_for_bit(labels):
+    rng = np.random.default_rng(0)
+    for n_rows in (*range(2, 40), 1000):
+        y, predicted = rng.choice(labels, n_rows), rng.choice(labels, n_rows)
+        with warnings.catch_warnings(record=True) as expected:
+            warnings.simplefilter("always")
+            score = balanced_accuracy_score(y, predicted)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            assert score_by_row({"s": "balanced_accuracy"}, Fixed(predicted), X, y).scores["s"] == score
+        assert [str(one.message) for one in found] == [str(one.message) for one in expected]
