@@ -1,4 +1,4 @@
-"""Results in an SQLite file: stored as they arrive, and found again by a key of all that they depend on.
+"""Results in an SQLite file: stored as they arrive, and found again by their keys (see `_digests`).
 
 A value is a flat mapping of names to arrays, text, numbers and lists of them. It is stored as a header in JSON and the
 bytes of the arrays; nothing in a file is ever executed.
@@ -12,18 +12,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
-from pickle import PicklingError
 from typing import Any, Generic, TypeVar
 
-import joblib
 import numpy as np
-import pandas as pd
-from scipy.sparse import issparse
 
-__all__ = ["Checkpoint", "Stored", "digest_of", "key_of_call", "open_checkpoint", "open_stored"]
+__all__ = ["Checkpoint", "Stored", "open_checkpoint", "open_stored"]
 
 Result = TypeVar("Result")
 
@@ -43,11 +39,21 @@ def open_checkpoint(path: str | PathLike[str]) -> Iterator[Checkpoint]:
         The file.
     """
     name = os.fspath(path)
-    if not Path(name).absolute().parent.is_dir():
-        raise FileNotFoundError(f"checkpoint must be a file in a directory that exists, got {name!r}")
-    with _errors_named(name), closing(sqlite3.connect(name, timeout=_PATIENCE, isolation_level=None)) as connection:
-        _prepare(connection, name)
+    with closing(_connected(name)) as connection:
         yield Checkpoint(connection, name)
+
+
+def _connected(name: str) -> sqlite3.Connection:
+    _check_place(name)
+    with _errors_named(name):
+        # The whole path: SQLite has meanings of its own for names such as ":memory:".
+        connection = sqlite3.connect(Path(name).absolute(), timeout=_PATIENCE, isolation_level=None)
+        try:
+            _prepare(connection, name)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
 
 
 class Checkpoint:
@@ -69,14 +75,17 @@ class Checkpoint:
         """Read the values of those keys that are there."""
         found: dict[bytes, dict[str, Any]] = {}
         for key in keys:
-            row = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
+            with _errors_named(self._name):
+                row = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
             if row is not None:
                 found[key] = _unpack(row[0], self._name)
         return found
 
     def write(self, key: bytes, value: Mapping[str, Any]) -> None:
         """Store a value; that of another process with the same key is as good."""
-        self._connection.execute("INSERT OR IGNORE INTO results (key, value) VALUES (?, ?)", (key, _pack(value)))
+        row = (key, _pack(value))
+        with _errors_named(self._name):
+            self._connection.execute("INSERT OR IGNORE INTO results (key, value) VALUES (?, ?)", row)
 
 
 # -- the results of numbered calls -------------------------------------------------------------------------------------
@@ -147,13 +156,25 @@ class Stored(Generic[Result]):
 # -- the file ----------------------------------------------------------------------------------------------------------
 
 
+def _check_place(name: str) -> None:
+    if not name or "\0" in name:
+        raise ValueError(f"checkpoint must be the name of a file, got {name!r}")
+    if not Path(name).absolute().parent.is_dir():
+        raise FileNotFoundError(f"checkpoint must be a file in a directory that exists, got {name!r}")
+    if os.path.exists(name) and not os.path.isfile(name):
+        raise OSError(f"checkpoint {name!r} can't be used: it is not a file")
+    if os.path.exists(name) and os.path.getsize(name) == 1:  # which SQLite takes for empty, and would write over
+        raise ValueError(f"checkpoint {name!r} is not a file of skstab: it has one byte")
+
+
 @contextmanager
 def _errors_named(name: str) -> Iterator[None]:
+    """Name the file in errors of SQLite; only around its own calls, since estimators may use other databases."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise OSError(f"checkpoint {name!r} can't be used: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise ValueError(f"checkpoint {name!r} is not a file of skstab, or is damaged: {error}") from error
 
 
@@ -211,10 +232,10 @@ def _pack(value: Mapping[str, Any]) -> bytes:
     return _check_of(packed) + packed
 
 
-def _unpack(stored: bytes, name: str) -> dict[str, Any]:
-    packed = stored[_CHECK:]
-    if _check_of(packed) != stored[:_CHECK]:
+def _unpack(stored: Any, name: str) -> dict[str, Any]:
+    if not isinstance(stored, bytes) or _check_of(stored[_CHECK:]) != stored[:_CHECK]:
         raise ValueError(f"checkpoint {name!r} is damaged: one of its results is not as it was written")
+    packed = stored[_CHECK:]
     start = 8 + int.from_bytes(packed[:8], "little")
     header = json.loads(packed[8:start])
     value: dict[str, Any] = header["plain"]
@@ -226,60 +247,3 @@ def _unpack(stored: bytes, name: str) -> dict[str, Any]:
 
 def _check_of(packed: bytes) -> bytes:
     return blake2b(packed, digest_size=_CHECK).digest()
-
-
-# -- keys --------------------------------------------------------------------------------------------------------------
-
-
-def digest_of(**parts: Any) -> bytes:
-    """A digest of named values: of all rows of tables, and of the parameters of estimators.
-
-    Functions and classes count by their names, not by their code.
-    """
-    digest = blake2b(digest_size=16)
-    for name, value in parts.items():
-        digest.update(f"{name}:".encode())
-        digest.update(_table_digest(value) if _is_table(value) else _object_digest(name, value))
-    return digest.digest()
-
-
-def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
-    """The key of one of several calls: digests of what they have in common and of its own arguments, and its number."""
-    return blake2b(common + own + number.to_bytes(8, "little"), digest_size=16).digest()
-
-
-def _object_digest(name: str, value: Any) -> bytes:
-    try:
-        return str(joblib.hash(value)).encode()
-    except (AttributeError, PicklingError, TypeError) as error:
-        raise ValueError(
-            f"checkpoint can't be used with this {name}, by which results are found again: it can't be pickled; define "
-            f"its functions and classes in a module, without lambda ({error})"
-        ) from error
-
-
-def _is_table(value: Any) -> bool:
-    return issparse(value) or isinstance(value, np.ndarray | pd.DataFrame | pd.Series) or hasattr(value, "__array__")
-
-
-def _table_digest(table: Any) -> bytes:
-    digest = sha256()  # which processors have instructions for
-    for part in _arrays_of(table):
-        array = np.ascontiguousarray(part)
-        if array.dtype.kind not in "biufcmM":
-            array = pd.util.hash_array(array.astype(object).ravel())
-        digest.update(f"{array.dtype.str}{np.shape(part)}".encode())
-        digest.update(array.view(np.uint8).data if array.size else b"")
-    return digest.digest()
-
-
-def _arrays_of(table: Any) -> list[Any]:
-    """The arrays that make up a table, with the names of its columns where it has any."""
-    if issparse(table):
-        csr = table.tocsr()
-        return [csr.indptr, csr.indices, csr.data, np.array(csr.shape)]
-    names = [np.asarray(table.columns, dtype=object)] if hasattr(table, "columns") else []
-    if isinstance(table, pd.DataFrame) and len(set(table.dtypes)) > 1:
-        types = np.array([str(dtype) for dtype in table.dtypes], dtype=object)
-        return [*names, types, pd.util.hash_pandas_object(table, index=False).to_numpy()]
-    return [*names, np.asarray(table)]

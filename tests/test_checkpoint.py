@@ -7,15 +7,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
-from scipy.sparse import csr_array
-from sklearn.linear_model import Lasso
 
-from skstab._checkpoint import _pack, _unpack, digest_of, open_checkpoint
+from skstab._checkpoint import _pack, _unpack, open_checkpoint
 
 ROOT = Path(__file__).parents[1]
 VALUE = {"indices": np.arange(5, dtype=np.int32), "text": "a", "score": 0.1 + 0.2}
@@ -91,6 +88,16 @@ def with_a_wrong_byte(path):
     path.write_bytes(whole.replace(b'"text": "a"', b'"text": "b"'))
 
 
+def with_text_instead_of_bytes(path):
+    with sqlite3.connect(stored(path)) as connection:
+        connection.execute("UPDATE results SET value = 'text'")
+    connection.close()
+
+
+def with_a_table_of_no_name(path):
+    path.write_bytes(stored(path).read_bytes().replace(b"resultsresults", b"\xe5\xe5sultsresults"))
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -99,8 +106,11 @@ def with_a_wrong_byte(path):
         (newer, "has version 2 of the format"),
         (half, "damaged"),
         (with_a_wrong_byte, "is damaged: one of its results"),
+        (with_text_instead_of_bytes, "is damaged: one of its results"),
+        (with_a_table_of_no_name, "is not a file of skstab, or is damaged"),
+        (lambda path: path.write_bytes(b"1"), "is not a file of skstab"),
     ],
-    ids=["text", "other", "newer", "half", "byte"],
+    ids=["text", "other", "newer", "half", "byte", "type", "name", "short"],
 )
 def test_a_damaged_or_foreign_file_is_an_error_that_names_it(tmp_path, spoil, message):
     path = tmp_path / "mine.db"
@@ -116,6 +126,22 @@ def test_places_where_no_file_can_be(tmp_path):
         read_all(tmp_path / "nowhere" / "file")
     with pytest.raises(OSError, match=f"'{tmp_path}' can't be used"):
         read_all(tmp_path)
+    with pytest.raises(OSError, match=r"checkpoint 'a+' can't be used"):
+        read_all("a" * 5000)
+    for name in ("", "a\0b"):
+        with pytest.raises(ValueError, match="checkpoint must be the name of a file"):
+            read_all(name)
+
+
+def test_names_with_a_meaning_in_sqlite_are_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(read_all(stored(":memory:"))) == 200
+    assert os.listdir(tmp_path) == [":memory:"]
+
+
+def test_errors_of_other_databases_are_left_alone(tmp_path):
+    with pytest.raises(sqlite3.OperationalError, match="no such table: theirs"), open_checkpoint(tmp_path / "file"):
+        sqlite3.connect(":memory:").execute("SELECT * FROM theirs")
 
 
 def test_a_file_of_no_bytes_is_as_good_as_none(tmp_path):
@@ -152,68 +178,3 @@ def test_several_processes_make_and_fill_one_file(tmp_path):
         keys = [f"{name} {number}".encode() for name in ("0", "1", "2", "all") for number in range(40)]
         found = file.read(keys)
     assert [found[key]["number"] for key in keys] == [*range(40)] * 4
-
-
-# -- keys --------------------------------------------------------------------------------------------------------------
-
-
-def tables():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((20, 4))
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    yield X
-    yield X.astype(np.float32)
-    yield np.arange(20)
-    yield np.array(["no", "yes"] * 10)
-    yield frame
-    yield frame.assign(d=["u", "v"] * 10)
-    yield frame.assign(d=pd.Categorical(["u", "v"] * 10))
-    yield pd.Series(["no", "yes"] * 10)
-    yield csr_array(rng.random((20, 4)) * (rng.random((20, 4)) < 0.5))
-
-
-def changed(table, at):
-    """Change one entry."""
-    if isinstance(table, csr_array):
-        other = table.copy()
-        other.data[at % other.nnz] += 1
-        return other
-    if isinstance(table, pd.DataFrame):
-        other = table.copy()
-        other.iloc[at, 0] += 1
-        return other
-    other = np.array(table)
-    other[at] = other[at - 1] if other.dtype.kind in "OU" else other[at] + 1
-    return other if isinstance(table, np.ndarray) else pd.Series(other)
-
-
-@pytest.mark.parametrize("table", list(tables()), ids=lambda table: f"{type(table).__name__}")
-def test_keys_know_every_row(table):
-    key = digest_of(X=table)
-    assert digest_of(X=table.copy()) == key
-    assert key not in {digest_of(X=changed(table, at)) for at in range(20)}
-    assert digest_of(y=table) != key
-
-
-def test_keys_know_names_forms_and_parameters():
-    X = np.arange(6.0).reshape(2, 3)
-    frame = pd.DataFrame(X, columns=list("abc"))
-    values = (
-        X,
-        X.T,
-        X.ravel(),
-        frame,
-        frame.rename(columns={"c": "d"}),
-        frame.astype({"a": int}),
-        Lasso(),
-        Lasso(2.0),
-        None,
-    )
-    assert len({digest_of(value=value) for value in values}) == len(values)
-    assert digest_of(value=np.asfortranarray(X)) == digest_of(value=X)
-    assert digest_of(value=Lasso(2.0)) == digest_of(value=Lasso(alpha=2.0))
-
-
-def test_what_has_no_key_is_an_error_that_names_it():
-    with pytest.raises(ValueError, match=r"checkpoint can't be used with this scoring.*can't be pickled"):
-        digest_of(X=np.ones(3), scoring=lambda: 1)

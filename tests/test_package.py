@@ -78,6 +78,7 @@ LAYERS = [
     "_routing",
     "_pipelines",
     "_undo",
+    "_digests",
     "_checkpoint",
     "_dask",
     "_parallel",

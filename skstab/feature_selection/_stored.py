@@ -13,7 +13,8 @@ import sklearn
 from sklearn.base import clone
 
 import skstab
-from skstab._checkpoint import Stored, digest_of, key_of_call, open_stored
+from skstab._checkpoint import Stored, open_stored
+from skstab._digests import digest_of, key_of_call
 from skstab.feature_selection._halves import Call, Floats, Half, Indices, Plan
 from skstab.feature_selection._settings import IMPORTANCE
 from skstab.feature_selection._walk import Walk

@@ -1,0 +1,135 @@
+"""Digests of all that a result depends on, by which it is found again in a later process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from hashlib import blake2b, sha256
+from pickle import PicklingError
+from types import BuiltinFunctionType, FunctionType, NoneType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib.hashing import NumpyHasher
+from scipy.sparse import issparse
+
+__all__ = ["digest_of", "key_of_call"]
+
+# What its text says all of, with the type.
+_WRITTEN = (str, bytes, bool, int, float, complex, NoneType, np.generic, date, timedelta, type(pd.NA), type(pd.NaT))
+
+
+def digest_of(**parts: Any) -> bytes:
+    """A digest of named values: of all rows of tables, and of the parameters of estimators.
+
+    Functions and classes count by their names, not by their code.
+    """
+    digest = blake2b(digest_size=16)
+    for name, value in parts.items():
+        digest.update(f"{name}:".encode())
+        digest.update(_table_digest(value, name) if _is_table(value) else _object_digest(name, value))
+    return digest.digest()
+
+
+def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
+    """The key of one of several calls: digests of what they have in common and of its own arguments, and its number."""
+    return blake2b(common + own + number.to_bytes(8, "little"), digest_size=16).digest()
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def _is_table(value: Any) -> bool:
+    return issparse(value) or isinstance(value, np.ndarray | pd.DataFrame | pd.Series) or hasattr(value, "__array__")
+
+
+def _table_digest(table: Any, name: str) -> bytes:
+    digest = sha256()  # which processors have instructions for
+    for array in _arrays_of(table):
+        digest.update(f"{array.dtype.str if array.dtype.kind in 'biufcmM' else 'objects'}{array.shape}".encode())
+        digest.update(_content_of(array, name))
+    return digest.digest()
+
+
+def _content_of(array: Any, name: str) -> Any:
+    if array.dtype.kind in "biufcmM":
+        return np.ascontiguousarray(array).view(np.uint8).data if array.size else b""
+    values = array.ravel().tolist()
+    if all(issubclass(kind, _WRITTEN) for kind in set(map(type, values))):
+        return repr(values).encode()
+    return _object_digest(name, values)
+
+
+def _arrays_of(table: Any) -> Iterator[Any]:
+    """The arrays that make up a table, with the names of its columns where it has any."""
+    if issparse(table):
+        csr = table.tocsr()
+        yield from (csr.indptr, csr.indices, csr.data, np.array(csr.shape))
+        return
+    if hasattr(table, "columns"):
+        yield np.asarray(table.columns, dtype=object)
+    if isinstance(table, pd.DataFrame) and not _is_uniform(table):
+        for number in range(table.shape[1]):
+            yield from _arrays_of(table.iloc[:, number])
+    elif isinstance(getattr(table, "dtype", None), pd.CategoricalDtype):
+        yield from (np.asarray(table.array.codes), np.asarray(table.array.categories), np.array(table.array.ordered))
+    else:
+        yield from _arrays_of_values(np.asarray(table))
+
+
+def _is_uniform(frame: pd.DataFrame) -> bool:
+    kinds = set(frame.dtypes)
+    return len(kinds) == 1 and all(isinstance(kind, np.dtype) for kind in kinds)
+
+
+def _arrays_of_values(values: Any) -> Iterator[Any]:
+    if values.dtype.names is None:
+        yield values
+        return
+    yield np.array(values.dtype.names, dtype=object)
+    for field in values.dtype.names:  # one by one: the bytes between them mean nothing
+        yield from _arrays_of_values(values[field])
+
+
+# -- objects -----------------------------------------------------------------------------------------------------------
+
+
+def _object_digest(name: str, value: Any) -> bytes:
+    try:
+        return _hash(value)
+    except (AttributeError, PicklingError, TypeError) as error:
+        raise ValueError(
+            f"checkpoint can't be used with this {name}, by which results are found again: it can't be pickled; define "
+            f"its functions and classes in a module, without lambda ({error})"
+        ) from error
+
+
+def _hash(value: Any) -> bytes:
+    # In a worker, large arrays are in a file.
+    return str(_Hasher(hash_name="md5", coerce_mmap=True).hash(value)).encode()
+
+
+class _Hasher(NumpyHasher):
+    """joblib's digest, the same in all processes also for sets and for what a script or a notebook defines."""
+
+    dispatch = NumpyHasher.dispatch.copy()
+
+    def save_global(self, obj: Any, name: str | None = None, **kwargs: Any) -> None:
+        """Write a function or class by its name; in a worker, those of a script can't be imported from it."""
+        if getattr(obj, "__module__", None) != "__main__":
+            super().save_global(obj, name, **kwargs)
+            return
+        known = name or obj.__qualname__
+        if "<" in known or getattr(sys.modules["__main__"], known, obj) is not obj:
+            raise PicklingError(f"{obj!r} is not found as __main__.{known}")
+        self.write(f"c__main__\n{known}\n".encode())
+        self.memoize(obj)
+
+    def save_set(self, items: Any) -> None:
+        """Write a set in an order that does not depend on the process."""
+        self.save((type(items), sorted(map(_hash, items))))
+
+    dispatch |= dict.fromkeys((FunctionType, BuiltinFunctionType, type), save_global)
+    dispatch |= dict.fromkeys((set, frozenset), save_set)
