@@ -1,4 +1,4 @@
-"""What a fit that fails leaves behind: the object as it was."""
+"""What a fit that fails leaves behind: the object as it was, or what it had finished."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["left_as_it_was"]
+__all__ = ["despite_interrupts", "left_as_it_was"]
 
 
 @contextmanager
@@ -27,4 +27,19 @@ def left_as_it_was(estimator: Any, *, unless: Callable[[], bool] = lambda: False
         if not unless():
             vars(estimator).clear()
             vars(estimator).update(before)
+        raise
+
+
+def despite_interrupts(function: Callable[[], None]) -> None:
+    """Finish something short also where users press Ctrl-C once more; they are obeyed afterwards.
+
+    Parameters
+    ----------
+    function : callable
+        What is called, again from its start after an interrupt.
+    """
+    try:
+        function()
+    except KeyboardInterrupt:
+        despite_interrupts(function)
         raise

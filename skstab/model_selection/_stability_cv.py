@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -33,7 +33,7 @@ from skstab._typing import (
     RandomState,
     ScoringLike,
 )
-from skstab._undo import left_as_it_was
+from skstab._undo import despite_interrupts, left_as_it_was
 from skstab.metrics import Measure, StabilityInterval, get_measure, stability_interval
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import beside_diagram
@@ -207,7 +207,7 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
     """
 
     _digests: dict[str, str | None]
-    _split_digests: list[bytes]
+    runs_: Runs
     estimators_: list[Any]
 
     def __init__(
@@ -333,7 +333,7 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
                 try:
                     made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
                 finally:  # what was made before an interrupt is kept
-                    self._take_up(made, plan, splits, digests, X.shape[0])
+                    despite_interrupts(partial(self._take_up, made, plan, splits, digests, X.shape[0]))
         progress.end()
         self._report_failures([made[number] for number in sorted(made)])
 
@@ -352,15 +352,13 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             return
         new = [made[number] for number in numbers]
         part = collect(new, plan, splits, numbers=numbers, n_rows=n_rows, **self._declared)
-        self.runs_, order = join_in_order(getattr(self, "runs_", None), part, self._missing_score())
-        self._done |= {number: digests[number] for number in numbers}
+        runs, order = join_in_order(getattr(self, "runs_", None), part, self._missing_score())
+        done = self._done | {number: digests[number] for number in numbers}
         models = [*getattr(self, "estimators_", []), *(run.estimator for run in new if run.fit_error is None)]
-        if self.return_estimators:
-            self.estimators_ = [models[at] for at in order]
-        else:
-            self.__dict__.pop("estimators_", None)
-        for name in ("stability_", "stability_interval_"):
+        kept = {"estimators_": [models[at] for at in order]} if self.return_estimators else {}
+        for name in ("stability_", "stability_interval_", *(() if kept else ("estimators_",))):
             self.__dict__.pop(name, None)
+        self.__dict__.update(runs_=runs, _done=done, **kept)  # at once, so that an interrupt comes before or after it
 
     def _report_failures(self, made: list[Run]) -> None:
         if not made:

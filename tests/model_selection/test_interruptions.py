@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import KFold
 
 from skstab._checkpoint import Stored
-from skstab.model_selection import BootstrapSplit, StabilityCV
+from skstab.model_selection import BootstrapSplit, StabilityCV, _stability_cv
 from skstab.model_selection._worker import RunPlan
 from tests.model_selection.slow import Disturbed, UnprintableError, pids_of
 
@@ -72,6 +72,29 @@ def test_an_interrupted_warm_start_keeps_the_new_runs(tmp_path, deed):
     assert runs.stability_interval_ == runs.runs_.estimate("nogueira")
     runs.fit(X, y)
     assert len(pids_of(tmp_path)) == 15 + 17
+    assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
+
+
+@pytest.mark.parametrize("name", ["collect", "join_in_order"])
+def test_further_interrupts_while_runs_are_taken_up_lose_nothing(tmp_path, monkeypatch, name):
+    X, y = make_data()
+    take_up, impatient = getattr(_stability_cv, name), [True, True]
+
+    def interrupted(*args, **kwargs):
+        made = take_up(*args, **kwargs)
+        if impatient:
+            impatient.pop()
+            raise KeyboardInterrupt
+        return made
+
+    monkeypatch.setattr(_stability_cv, name, interrupted)
+    selector = Disturbed(marks=str(tmp_path), deed="interrupt", at=12)
+    runs = StabilityCV(selector, cv=BootstrapSplit(20, random_state=0), warm_start=True)
+    with pytest.raises(KeyboardInterrupt):
+        runs.fit(X, y)
+    assert len(runs.runs_) == 10
+    runs.fit(X, y)
+    assert len(pids_of(tmp_path)) == 12 + 10
     assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
 
 
