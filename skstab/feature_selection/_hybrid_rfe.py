@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -50,7 +51,10 @@ def _variance(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:  # no
 
 
 _LARGEST = 1e50  # its square, times C, the number of rows and their weights, is still finite
-_NO_SOLUTION = "the model has no finite weights: C, C_final, alpha, sample_weight or the unit of X are too extreme"
+_NO_SOLUTION = (
+    "the model has no finite weights that can be computed: C, C_final, alpha, sample_weight or the unit of X are too "
+    "extreme (StandardScaler gives every feature the same unit)"
+)
 CRITERIA: dict[str, Callable[..., np.ndarray]] = {
     "welch_variance": welch_variance,
     "variance": _variance,
@@ -223,10 +227,8 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         """
         with left_as_it_was(self):
             n_select, design, loss = self._prepare(X, y, sample_weight)
-            try:
+            with _naming_what_is_extreme():
                 self._finish(self._eliminate(design.columns, loss, n_select), design, loss)
-            except np.linalg.LinAlgError as error:
-                raise ValueError(_NO_SOLUTION) from error
         return self
 
     # For searches: what is common to all sizes is done once (see `skstab.model_selection.StabilitySearchCV`).
@@ -241,9 +243,10 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         _, design, loss = first._prepare(X, y, None)
         fitted = [copy(first).set_params(**setting) for setting in settings]
         models: dict[bytes, RidgeFit] = {}
-        for n_stable in {selector.n_stable_features: None for selector in fitted}:
-            alike = [selector for selector in fitted if selector.n_stable_features == n_stable]
-            _finish_alike(alike, design, loss, models if self.shrinkage == 1 else {})
+        with _naming_what_is_extreme():
+            for n_stable in {selector.n_stable_features: None for selector in fitted}:
+                alike = [selector for selector in fitted if selector.n_stable_features == n_stable]
+                _finish_alike(alike, design, loss, models if self.shrinkage == 1 else {})
         return fitted
 
     def _size(self) -> int:
@@ -541,6 +544,14 @@ def _weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.n
         raise ValueError("sample_weight must not be negative, nor zero for all rows")
     rows = np.flatnonzero(weight)
     return (X, y, weight) if len(rows) == len(weight) else (X[rows], y[rows], weight[rows])
+
+
+@contextmanager
+def _naming_what_is_extreme() -> Iterator[None]:
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise ValueError(_NO_SOLUTION) from error
 
 
 def _check_size(values: Any, name: str) -> None:

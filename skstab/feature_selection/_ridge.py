@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = ["LOSSES", "Loss", "RidgeFit", "fit_features", "fit_rows", "prefers_ro
 
 _TOLERANCE = 1e-10  # of the gradient, relative to its size far from the solution
 _STALLED = 1e-6  # near the solution a step squares the error, unless only rounding errors are left
+_LOST = 1e-2  # an error with which what was found is not the solution
 _FEW_ROWS = 100  # for so few rows, row space is faster even with fewer features than rows
 _MANY_UNKNOWNS = 1000  # for more, a Hessian matrix costs more than it saves
 
@@ -268,6 +270,7 @@ def _newton(
             derivatives = loss.derivatives(there.decision)
         at, (gradient, diagonal) = there, derivatives
         error = space.error(at, gradient)
+    _check_solved(error <= _LOST * scale)
     return at.unknowns, at.intercept
 
 
@@ -291,6 +294,11 @@ class _Features:
     C: float
     fit_intercept: bool
 
+    @cached_property
+    def unit(self) -> float:
+        """The size of the data, relative to which a slope is small."""
+        return float(abs(self.X).max()) or 1.0
+
     def smooth(self, unknowns: np.ndarray) -> np.ndarray:
         return np.asarray(self.X @ unknowns)
 
@@ -299,7 +307,7 @@ class _Features:
 
     def error(self, at: _Point, gradient: np.ndarray) -> float:
         slope = self.X.T @ gradient
-        return float(np.abs(slope + at.unknowns / self.C).max() / max(1.0, np.abs(slope).max()))
+        return float(np.abs(slope + at.unknowns / self.C).max() / max(self.unit, np.abs(slope).max()))
 
     def aim(self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
         n_features, n_outputs = at.unknowns.shape
@@ -315,7 +323,9 @@ class _Features:
         if loss.coupled and self.fit_intercept:
             hessian[:, -1, :, -1] += loss.weight.sum()  # intercepts up to a constant: those that sum to 0
         matrix = hessian.reshape(n_outputs * size, -1)
-        step = -dposv(matrix, slope[:size].T.ravel(), lower=True)[1].reshape(n_outputs, size).T
+        _, solution, info = dposv(matrix, slope[:size].T.ravel(), lower=True)
+        _check_solved(info == 0)
+        step = -solution.reshape(n_outputs, size).T
         intercept = at.intercept + step[-1] if self.fit_intercept else at.intercept
         return at.unknowns + step[:n_features], intercept
 
@@ -377,7 +387,14 @@ class _Curvature:
         matrix = root * P * root.T
         matrix.flat[:: len(matrix) + 1] += 1
         self.root = root
-        self.factor = dpotrf(matrix.T, overwrite_a=True)[0]  # Fortran's order, as it is symmetric
+        self.factor, info = dpotrf(matrix.T, overwrite_a=True)  # Fortran's order, as it is symmetric
+        _check_solved(info == 0)
 
     def apply(self, V: np.ndarray) -> np.ndarray:
         return np.asarray(self.root * dpotrs(self.factor, self.root * V)[0])
+
+
+def _check_solved(solved: bool) -> None:
+    """Check that there is a solution: with an extreme penalty, or data in an extreme unit, rounding errors hide it."""
+    if not solved:
+        raise np.linalg.LinAlgError("the penalty is lost among rounding errors, and the model is not unique without it")

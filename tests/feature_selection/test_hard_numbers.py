@@ -48,6 +48,42 @@ def test_hybrid_rfe_has_finite_weights_or_an_error():
     assert np.isfinite(HybridRFE(3, C=1e-300).fit(X, y).coef_).all()
 
 
+def in_unit(scale, n_rows, n_features, loss):
+    X, y = make_classification(n_rows, n_features, n_informative=4, n_redundant=0, flip_y=0.3, random_state=1)
+    return HybridRFE(4, loss=loss).fit(X * scale, y)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize(
+    ("n_rows", "n_features", "scales"),
+    [
+        (150, 12, (1e-4, 1e-10, 1e-20, 1e-45)),
+        (60, 12, (1e-4, 1e-10, 1e-20, 1e-45)),
+        (40, 80, (1e-4, 1e-10, 1e-20, 1e-45)),
+        (150, 12, (1e4, 1e9, 1e20, 1e45)),
+    ],
+)
+def test_units_do_not_matter_where_the_penalty_is_all_or_nothing(n_rows, n_features, scales, loss):
+    selectors = [in_unit(scale, n_rows, n_features, loss) for scale in scales]
+    for selector in selectors:
+        np.testing.assert_array_equal(selector.support_, selectors[0].support_)
+        assert selector.coef_.any()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize(("n_rows", "n_features"), [(60, 12), (40, 80)])
+@pytest.mark.parametrize("scale", [1e8, 1e10, 1e20, 1e45])
+def test_a_penalty_that_is_lost_among_rounding_errors_is_an_error(scale, n_rows, n_features, loss):
+    with pytest.raises(ValueError, match="the unit of X"):
+        in_unit(scale, n_rows, n_features, loss)
+
+
+def test_searches_also_name_what_is_too_extreme():
+    X, y = CLASSES
+    with pytest.raises(ValueError, match="the model has no finite weights"):
+        HybridRFE().__skstab_fit_each__([3, 4], X * 1e12, y)
+
+
 @pytest.mark.parametrize("score", [relieff, welch_variance, information_gain, symmetrical_uncertainty])
 def test_sparse_data_may_have_64_bit_indices(score):
     X, y = CLASSES

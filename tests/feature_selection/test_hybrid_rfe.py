@@ -203,7 +203,7 @@ def test_ranking_counts_the_steps_from_the_end():
 
 def test_the_gram_matrix_is_computed_anew_before_old_rounding_errors_show():
     rng = np.random.default_rng(0)
-    columns = rng.standard_normal((40, 20)) * np.repeat([1e9, 1.0], 20)[:, None]
+    columns = rng.standard_normal((40, 20)) * np.repeat([1e5, 1.0], 20)[:, None]
     loss = LOSSES["squared"](rng.standard_normal((20, 1)), np.ones((20, 1)))
     remaining = _Remaining(columns, loss, 1.0, True)
     remaining.fit()
