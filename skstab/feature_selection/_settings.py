@@ -105,7 +105,7 @@ def check_settings(selector: Any) -> None:
             "fdr": ("None or a number between 0 and 1", _is_none_or_share),
             "efp": ("None or a positive number", _is_none_or_positive),
             "weakness": ("a number above 0 and at most 1", lambda v: is_number(v, above=0, most=1)),
-            "n_values": ("an int of at least 1 or None", lambda v: v is None or is_int(v, 1)),
+            "n_values": ("an int from 1 to a million or None", lambda v: v is None or is_int(v, 1, 10**6)),
             "eps": ("None or a number between 0 and 1", _is_none_or_share),
             "checkpoint": ("None, a string or a path", lambda v: v is None or isinstance(v, str | PathLike)),
             "n_jobs": ("None or an int other than 0", is_n_jobs),

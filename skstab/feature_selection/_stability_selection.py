@@ -561,9 +561,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _splits(self, X: Any, y: Any, split_params: dict[str, Any], entropy: Any) -> list[Any]:
         if not isinstance(self.resampling, str):
-            splits = list(
-                check_cv(self.resampling, y, classifier=is_classifier(self.estimator)).split(X, y, **split_params)
-            )
+            with naming("resampling", "X", "y", *split_params):
+                splitter = check_cv(self.resampling, y, classifier=is_classifier(self.estimator))
+                splits = [(_numbers(train, X), test) for train, test in splitter.split(X, y, **split_params)]
             if len(splits) < 2:
                 raise ValueError(f"resampling must give at least 2 subsamples, got {len(splits)}")
             return splits
@@ -813,3 +813,11 @@ def _why_no_scores(name: str) -> str:
         f"{name} needs whole paths of complementary pairs: fit with resampling='complementary_pairs' and without q and "
         "pfer"
     )
+
+
+def _numbers(rows: Any, X: Any) -> Any:
+    """Numbers of the rows that indices or a mask take out of X."""
+    try:
+        return np.arange(X.shape[0])[np.asarray(rows)]
+    except IndexError as error:
+        raise ValueError(f"resampling must give indices of some of the {X.shape[0]} rows of X: {error}") from error

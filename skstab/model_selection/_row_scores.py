@@ -104,10 +104,10 @@ def _share_right(y: Any, predicted: Any) -> float:
 
 
 def _mean_recall(y: Any, predicted: Any) -> float | None:
-    """Balanced accuracy; None where a class is predicted that no row has, which is warned of."""
+    """Balanced accuracy; None where one class is alone, or one is predicted that no row has, which is warned of."""
     classes, code, counts = np.unique(y, return_inverse=True, return_counts=True)
     is_right = y == predicted
-    if not np.isin(predicted[~is_right], classes).all():
+    if len(classes) < 2 or not np.isin(predicted[~is_right], classes).all():
         return None
     return float(np.mean(np.bincount(code[is_right], minlength=len(classes)) / counts))
 

@@ -299,7 +299,12 @@ def test_where_all_fail_the_error_is_raised(data):
         ({"resampling": [(np.arange(5), [])]}, "resampling must give at least 2"),
         ({"assumption": "normal"}, "assumption must be one of"),
         ({"weakness": 0}, "weakness must be a number above 0"),
-        ({"n_values": 0}, "n_values must be an int of at least 1"),
+        ({"resampling": [(1, 2, 3)] * 2}, "resampling, X or y can't be used"),
+        ({"resampling": [(np.array([1, 10**6]), [])] * 2}, "resampling must give indices of some of the"),
+        ({"resampling": [("a", "b")] * 2}, "resampling must give indices of some of the"),
+        ({"resampling": [(None, None)] * 2}, "resampling must give indices of some of the"),
+        ({"n_values": 0}, "n_values must be an int from 1 to a million"),
+        ({"n_values": 10**400}, "n_values must be an int from 1 to a million"),
         ({"eps": 1}, "eps must be None or a number between 0 and 1"),
         ({"param_values": []}, "param_values must be 'auto' or a sequence"),
         ({"estimator": Ridge()}, "param_name='auto' knows Lasso, ElasticNet"),
@@ -314,6 +319,11 @@ def test_wrong_parameters_are_named(data, params, message):
 
 
 # -- degenerate data ---------------------------------------------------------------------------------------------------
+
+
+def test_resamples_that_are_not_pairs_are_named(data):
+    with pytest.raises(TypeError, match="resampling, X or y can't be used"):
+        select(data, resampling=np.ones(3))
 
 
 def test_constant_columns_are_never_selected(data):
