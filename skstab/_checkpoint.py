@@ -138,8 +138,9 @@ class Stored(Generic[Result]):
         """Read those results that are there."""
         if self._checkpoint is None:
             return {}
-        wanted = {self._keys[number]: number for number in numbers}
-        return {wanted[key]: self._unpack(value) for key, value in self._checkpoint.read(wanted).items()}
+        keys = {number: self._keys[number] for number in numbers}
+        found = self._checkpoint.read(set(keys.values()))
+        return {number: self._unpack(found[key]) for number, key in keys.items() if key in found}
 
     def keeping(self, results: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]]:
         """Store results as they arrive."""

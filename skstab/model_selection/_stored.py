@@ -67,8 +67,9 @@ def keys_of_candidates(
         digest_of(common=common, estimator=candidate.estimator, seeds=entropy if candidate.seeds else None)
         for candidate in candidates
     ]
-    runs = enumerate(product(splits, own))
-    return {number: key_of_call(candidate, split, number) for number, (split, candidate) in runs}
+    # By the number of the split, not of the run: the order of the candidates does not matter.
+    runs = enumerate(product(enumerate(splits), own))
+    return {number: key_of_call(candidate, split, at) for number, ((at, split), candidate) in runs}
 
 
 def _of_plan(plan: RunPlan) -> dict[str, Any]:

@@ -363,6 +363,11 @@ def test_a_checkpoint_is_resumed(classes, tmp_path):
     assert fits(cv=many, random_state=1)[1] == 5
     grid["selectkbest__k"] = [2, 4]
     assert fits(cv=many)[1] == 5
+    for known in ([3, 2], [3], [4, 2, 3, 4]):  # in any order, fewer or repeated
+        grid["selectkbest__k"] = known
+        found, n_fits = fits(cv=many)
+        assert n_fits == 0
+        assert_same(found, *cold(pipe, grid, classes, cv=many))
 
 
 def test_failed_runs_are_not_stored(classes, tmp_path):
