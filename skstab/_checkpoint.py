@@ -181,9 +181,11 @@ def _errors_named(name: str) -> Iterator[None]:
 
 def _prepare(connection: sqlite3.Connection, name: str) -> None:
     """Check that a file is one of these, or make it one where it is empty."""
+    connection.execute("BEGIN")  # one look: another process may be making the file
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    connection.execute("COMMIT")
     if application == 0 and not tables:
         _make(connection)
     elif application != _APPLICATION or "results" not in tables:

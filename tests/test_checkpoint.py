@@ -4,7 +4,9 @@ import os
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -178,3 +180,21 @@ def test_several_processes_make_and_fill_one_file(tmp_path):
         keys = [f"{name} {number}".encode() for name in ("0", "1", "2", "all") for number in range(40)]
         found = file.read(keys)
     assert [found[key]["number"] for key in keys] == [*range(40)] * 4
+
+
+def test_a_file_may_be_made_by_another_process_while_it_is_looked_at(tmp_path, monkeypatch):
+    others = []
+
+    class Slow(sqlite3.Connection):
+        def execute(self, statement, *args):
+            if statement == "PRAGMA user_version" and not others:
+                others.append(Thread(target=stored, args=(tmp_path / "file", 3)))
+                others[0].start()
+                others[0].join(1)  # it may have to wait for this process
+            return super().execute(statement, *args)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Slow))
+    with open_checkpoint(tmp_path / "file") as file:
+        file.write(b"mine", VALUE)
+    others[0].join()
+    assert len(read_all(tmp_path / "file")) == 3
