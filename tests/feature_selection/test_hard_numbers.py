@@ -81,7 +81,9 @@ def test_a_penalty_that_is_lost_among_rounding_errors_is_an_error(scale, n_rows,
 def test_searches_also_name_what_is_too_extreme():
     X, y = CLASSES
     with pytest.raises(ValueError, match="the model has no finite weights"):
-        HybridRFE().__skstab_fit_each__([3, 4], X * 1e12, y)
+        HybridRFE().__skstab_fit_each__(
+            [{"n_features_to_select": value, "n_stable_features": 0} for value in (3, 4)], X * 1e12, y
+        )
 
 
 @pytest.mark.parametrize("score", [relieff, welch_variance, information_gain, symmetrical_uncertainty])
