@@ -26,6 +26,7 @@ __all__ = ["LOSSES", "Loss", "RidgeFit", "fit_features", "fit_rows", "prefers_ro
 _TOLERANCE = 1e-10  # of the gradient, relative to its size far from the solution
 _STALLED = 1e-6  # near the solution a step squares the error, unless only rounding errors are left
 _LOST = 1e-2  # an error with which what was found is not the solution
+_FAR = 0.5  # the same of scikit-learn's solvers, which stop earlier; without any weight it is 1
 _FEW_ROWS = 100  # for so few rows, row space is faster even with fewer features than rows
 _MANY_UNKNOWNS = 1000  # for more, a Hessian matrix costs more than it saves
 
@@ -199,13 +200,17 @@ def fit_features(
         Without `dual`.
     """
     n_features, n_outputs = columns.shape[0], loss.y.shape[1]
+    space = _Features(columns.T, C, fit_intercept)
     if n_features * n_outputs > _MANY_UNKNOWNS:
         model = loss.by_scikit_learn(columns.T, C, fit_intercept=fit_intercept)
-        return RidgeFit(np.atleast_2d(model.coef_).T, np.broadcast_to(model.intercept_, (n_outputs,)))
+        weights, intercept = np.atleast_2d(model.coef_).T, np.broadcast_to(model.intercept_, (n_outputs,))
+        at = _Point(weights, intercept, space.smooth(weights))
+        _check_solved(space.error(at, loss.derivatives(at.decision)[0]) <= _FAR * _scale_of(loss))
+        return RidgeFit(weights, intercept)
     weights, intercept = np.zeros((n_features, n_outputs)), np.zeros(n_outputs)
     if start is not None:
         weights, intercept = start.weights, np.broadcast_to(start.intercept, (n_outputs,))
-    return RidgeFit(*_newton(_Features(columns.T, C, fit_intercept), loss, weights, intercept))
+    return RidgeFit(*_newton(space, loss, weights, intercept))
 
 
 def scaled(columns: Any, scale: np.ndarray) -> Any:
@@ -253,7 +258,7 @@ def _newton(
     space: _Space, loss: Loss, unknowns: np.ndarray, intercept: np.ndarray, max_iter: int = 100
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise the penalised loss from a starting point."""
-    scale = max(loss.weight.max(), np.abs(loss.weight * loss.y).max())
+    scale = _scale_of(loss)
     at = _Point(unknowns, intercept, space.smooth(unknowns))
     gradient, diagonal = loss.derivatives(at.decision)
     error = space.error(at, gradient)
@@ -272,6 +277,11 @@ def _newton(
         error = space.error(at, gradient)
     _check_solved(error <= _LOST * scale)
     return at.unknowns, at.intercept
+
+
+def _scale_of(loss: Loss) -> float:
+    """The size of a gradient far from the solution."""
+    return float(max(loss.weight.max(), np.abs(loss.weight * loss.y).max()))
 
 
 def _line_search(space: _Space, at: _Point, aim: _Point, gradient: np.ndarray, loss: Loss) -> _Point:

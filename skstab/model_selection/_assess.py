@@ -217,7 +217,8 @@ def _refit(plan: RunPlan, X: Any, y: Any, entropy: list[int], measure: Measure) 
     seed = np.random.SeedSequence(entropy, spawn_key=(_REFIT,))
     # Without regard to groups: within small ones a permutation may change little.
     targets = [y, *(permuted_target(y, None, stream(entropy, _REFIT, number)) for number in range(2))]
-    fitted = [seeded(plan.estimator, plan.seeds, seed).fit(X, target) for target in targets]
+    with naming("estimator", "X", "y"):
+        fitted = [seeded(plan.estimator, plan.seeds, seed).fit(X, target) for target in targets]
     first, *others = (plan.read(model, X, target) for model, target in zip(fitted, targets, strict=True))
     first.warned()
     declared = {
@@ -299,6 +300,7 @@ def _seed(entropy: list[int], *key: int) -> int:
 
 def _runs(plan: RunPlan, X: Any, parts: Sequence[_Part], declared: dict[str, Any], **settings: Any) -> list[Runs]:
     made = _run(plan, X, parts, **settings)
+    _check_scored([run for runs in made for run in runs if run.fit_error is None])
     return [_collected(plan, part, runs, X.shape[0], declared) for part, runs in zip(parts, made, strict=True)]
 
 
@@ -322,6 +324,11 @@ def _run(
         made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
     ends = np.cumsum([len(part.tasks) for part in parts]).tolist()
     return [[made[at] for at in range(end - len(part.tasks), end)] for part, end in zip(parts, ends, strict=True)]
+
+
+def _check_scored(done: Sequence[Run]) -> None:
+    if done and all(run.score_error is not None for run in done):
+        raise ValueError(f"scoring failed in all runs, the first time with {done[0].score_error}")
 
 
 def _keys(plan: RunPlan, X: Any, parts: Sequence[_Part], scoring: Any) -> Iterator[bytes]:

@@ -5,7 +5,14 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_classification, make_regression
 
-from skstab.feature_selection import HybridRFE, information_gain, relieff, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection import (
+    HybridRFE,
+    _ridge,
+    information_gain,
+    relieff,
+    symmetrical_uncertainty,
+    welch_variance,
+)
 
 CLASSES = make_classification(60, 12, n_informative=4, random_state=0)
 NUMBERS = make_regression(60, 12, n_informative=4, random_state=0)
@@ -76,6 +83,14 @@ def test_units_do_not_matter_where_the_penalty_is_all_or_nothing(n_rows, n_featu
 def test_a_penalty_that_is_lost_among_rounding_errors_is_an_error(scale, n_rows, n_features, loss):
     with pytest.raises(ValueError, match="the unit of X"):
         in_unit(scale, n_rows, n_features, loss)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:overflow|invalid:RuntimeWarning")
+def test_many_unknowns_that_scikit_learn_does_not_find_are_an_error(monkeypatch):
+    monkeypatch.setattr(_ridge, "_MANY_UNKNOWNS", 5)
+    assert in_unit(1.0, 150, 12, "logistic").coef_.any()
+    with pytest.raises(ValueError, match="the unit of X"):
+        in_unit(1e-20, 150, 12, "logistic")
 
 
 def test_searches_also_name_what_is_too_extreme():

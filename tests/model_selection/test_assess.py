@@ -385,3 +385,12 @@ def test_names_of_the_features_are_kept():
     found = assess_selector(filter_of(), frame, y, random_state=0)
     assert isinstance(found.runs, Runs)
     assert found.runs.feature_names.tolist() == list(frame.columns)
+
+
+def test_a_score_that_never_works_and_a_target_of_the_wrong_kind_are_named():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 8)), rng.integers(2, size=60)
+    with pytest.raises(ValueError, match="scoring failed in all runs, the first time with TypeError"):
+        assess_selector(SelectKBest(k=2), X, y, cv=3, n_pairs=3, n_permutations=19, scoring=repr)
+    with pytest.raises(ValueError, match="estimator, X or y can't be used: could not convert string"):
+        assess_selector(Lasso(), X, np.array(["no", "yes"])[y], cv=3)
