@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from skstab._typing import RandomState
 
-__all__ = ["check_rng", "draw_entropy", "draw_seeds", "random_parameters", "seeded", "stream", "with_seeds"]
+__all__ = ["Seed", "check_rng", "draw_entropy", "draw_seeds", "random_parameters", "seeded", "stream", "with_seeds"]
 
 
 def check_rng(random_state: RandomState) -> np.random.RandomState:
@@ -44,15 +44,25 @@ def stream(entropy: Sequence[int] | int, *key: int) -> np.random.RandomState:
     return np.random.RandomState(np.random.MT19937(seed))
 
 
-def seeded(estimator: Any, names: Sequence[str], seed: np.random.SeedSequence) -> Any:
+class Seed(NamedTuple):
+    """What a `numpy.random.SeedSequence` is made of, which takes its time: it is made where something is drawn."""
+
+    entropy: Any
+    spawn_key: tuple[int, ...]
+
+
+def seeded(estimator: Any, names: Sequence[str], seed: Seed | np.random.SeedSequence) -> Any:
     """Clone an estimator and seed its parameters of those names."""
     return with_seeds(estimator, dict(zip(names, draw_seeds(seed, len(names)), strict=True)))
 
 
-def draw_seeds(seed: np.random.SeedSequence, n_seeds: int) -> list[int]:
+def draw_seeds(seed: Seed | np.random.SeedSequence, n_seeds: int) -> list[int]:
     """Draw seeds; more of them do not change the first ones."""
+    if not n_seeds:
+        return []
     # RandomState takes seeds below 2**32; scikit-learn's validation wants plain ints.
-    seeds: list[int] = seed.generate_state(n_seeds).tolist()
+    sequence = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    seeds: list[int] = sequence.generate_state(n_seeds).tolist()
     return seeds
 
 

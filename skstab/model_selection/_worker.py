@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
-from skstab._random import seeded
+from skstab._random import Seed, seeded
 from skstab._typing import IntArray
 from skstab._warnings import describe, warn_user
 from skstab.model_selection._resampling import pairs_of
@@ -26,7 +26,7 @@ class Task(NamedTuple):
 
     train: Any
     test: Any
-    seed: Any  # a SeedSequence of its own
+    seed: Seed
     progress: RunProgress
 
 
@@ -83,9 +83,10 @@ class Run(NamedTuple):
 def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProgress] | None = None) -> list[Task]:
     """Give each split a seed of its own, so that neither the worker nor the number of runs matters."""
     around, nobody = progress or {}, RunProgress()
-    seeds = [np.random.SeedSequence(entropy, spawn_key=(0, number)) for number in range(len(splits))]
-    listed = enumerate(zip(splits, seeds, strict=True))
-    return [Task(train, test, seed, around.get(at, nobody)) for at, ((train, test), seed) in listed]
+    return [
+        Task(train, test, Seed(entropy, (0, number)), around.get(number, nobody))
+        for number, (train, test) in enumerate(splits)
+    ]
 
 
 def run_task(plan: RunPlan, X: Any, y: Any, task: Task) -> Run:

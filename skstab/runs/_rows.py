@@ -81,7 +81,7 @@ def _stack_csr(rows: Sequence[Any], n_features: int, dtype: Any) -> Any:
     indptr = np.cumsum([0, *(row.size for row in rows)])
     indices = np.concatenate([row.indices for row in rows])
     values = np.concatenate([row.values for row in rows]).astype(dtype, copy=False)
-    return _sparse(sparse.csr_array((values, indices, indptr), shape=(len(rows), n_features)))
+    return _csr(values, indices, indptr, (len(rows), n_features))
 
 
 def stack_tables(tables: Sequence[Any]) -> Any:
@@ -114,6 +114,9 @@ def _dense(table: Any) -> Any:
 
 def _sparse(table: Any) -> Any:
     csr = sparse.csr_array(table)
-    width = np.int32 if max(csr.nnz, *csr.shape) < 2**31 else np.int64
-    indices, indptr = csr.indices.astype(width, copy=False), csr.indptr.astype(width, copy=False)
-    return sparse.csr_array((csr.data, indices, indptr), shape=csr.shape)
+    return _csr(csr.data, csr.indices, csr.indptr, csr.shape)
+
+
+def _csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    width = np.int32 if max(len(values), *shape) < 2**31 else np.int64
+    return sparse.csr_array((values, indices.astype(width, copy=False), indptr.astype(width, copy=False)), shape=shape)
