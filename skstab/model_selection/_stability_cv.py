@@ -561,7 +561,7 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : dict
-            Parameters of the `from_estimator` of that display in :mod:`skstab.inspection`.
+            Parameters of `from_estimator` and of `plot` of that display in :mod:`skstab.inspection`.
 
         Returns
         -------
