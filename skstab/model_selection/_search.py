@@ -64,7 +64,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
     the table of a :class:`~sklearn.model_selection.GridSearchCV` over :class:`StabilityCV`, without the wrapper and
     in less time. The search goes resample by resample. On each, the steps of a pipeline whose parameters do not change
     are fitted once, and candidates that differ only in the regularisation of a sparse model, or in the number of
-    features that an elimination keeps, are fitted together.
+    features that a filter or an elimination keeps, are fitted together.
 
     Parameters
     ----------
