@@ -296,10 +296,11 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
     ) -> list[dict[str, float]]:
         """Keep the runs; return what to tabulate of each candidate, nothing of those that failed."""
         done = [sum(run.fit_error is None for run in runs) for runs in gathered.runs]
-        is_lost = [n_done < 2 or refits[number].error is not None for number, n_done in enumerate(done)]
-        if all(is_lost):
+        n_few = sum(n_done < 2 for n_done in done)
+        refused = [error for n, n_done in enumerate(done) if n_done >= 2 and (error := refits[n].error) is not None]
+        if n_few + len(refused) == len(done):
             raise ValueError(f"all candidates failed; the first fit with {gathered.failures()[0][0]}")
-        report_failures(gathered, sum(is_lost), self.error_score)
+        report_failures(gathered, n_few, refused, self.error_score)
         common = {
             "n_features": self.n_features_in_,
             # Made once, so that the runs of all candidates hold the same ones.
@@ -310,8 +311,8 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         self.runs_ = [found[number] for number in range(len(done))]
         self._row_losses = [gathered.losses(number) for number in range(len(done))]
         return [
-            {} if lost else tabulated(runs, list(runs.scores), measures, losses)
-            for runs, losses, lost in zip(self.runs_, self._row_losses, is_lost, strict=True)
+            {} if done[n] < 2 or refits[n].error is not None else tabulated(runs, list(runs.scores), measures, losses)
+            for n, (runs, losses) in enumerate(zip(self.runs_, self._row_losses, strict=True))
         ]
 
     def _choose(self, measures: list[str]) -> None:

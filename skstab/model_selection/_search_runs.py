@@ -224,15 +224,23 @@ class Gathered:
         return collect(runs, self.plan, splits, n_rows=self.n_rows, **declared)
 
 
-def report_failures(gathered: Gathered, n_lost: int, error_score: Any) -> None:
-    """Warn about what failed, once each."""
+def report_failures(gathered: Gathered, n_few: int, refused: Sequence[Exception], error_score: Any) -> None:
+    """Warn about what failed, once each.
+
+    `n_few` is the number of candidates with fewer than two runs, `refused` why others can't be measured nevertheless.
+    """
     failed, unscored = gathered.failures()
-    n_fits = sum(map(len, gathered.runs))
-    if failed or n_lost:
-        first = f"; the first one with {failed[0]}" if failed else ""
+    n_fits, n_candidates = sum(map(len, gathered.runs)), len(gathered.runs)
+    if failed:
         warn_user(
-            f"{len(failed)} of {n_fits} fits failed and are left out, {n_lost} of {len(gathered.runs)} candidates "
-            f"have too few runs to be measured{first}",
+            f"{len(failed)} of {n_fits} fits failed and are left out, {n_few} of {n_candidates} candidates have too "
+            f"few runs to be measured; the first one with {failed[0]}",
+            FitFailedWarning,
+        )
+    if refused:
+        warn_user(
+            f"{len(refused)} of {n_candidates} candidates can't be measured, as their fits to all rows show; the first "
+            f"one with {describe(refused[0])}",
             FitFailedWarning,
         )
     if unscored:

@@ -617,6 +617,16 @@ def test_failed_fits_are_left_out_and_failed_candidates_are_missing(classes):
         searched(pipe, {"fragile__always": [True]}, classes, cv=cv)
 
 
+def test_a_candidate_that_cannot_be_measured_is_named_with_the_reason(numbers):
+    with pytest.warns(FitFailedWarning) as caught:
+        search = searched(ElasticNet(), {"l1_ratio": [0, 0.5]}, numbers)
+    (message,) = [str(one.message) for one in caught if one.category is FitFailedWarning]
+    assert message.startswith("1 of 2 candidates can't be measured")
+    assert "ElasticNet does not select features, it keeps every feature" in message
+    assert [runs.n_failed for runs in search.runs_] == [0, 0]
+    assert np.isnan(search.cv_results_["mean_test_nogueira"]).tolist() == [True, False]
+
+
 def test_scores_that_fail_have_the_error_score(classes):
     def broken(estimator, X, y):
         raise RuntimeError("no score")
