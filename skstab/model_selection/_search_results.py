@@ -84,13 +84,21 @@ def _param_columns(params: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _param_column(name: str, params: Sequence[dict[str, Any]]) -> Any:
-    given = [one[name] for one in params if name in one]
-    dtype = np.result_type(*given) if all(isinstance(v, bool | int | float | np.number) for v in given) else object
+    dtype = _type_of_column([one[name] for one in params if name in one])
     values: Any = np.ma.MaskedArray(np.empty(len(params), dtype=dtype), mask=True)
     for place, one in enumerate(params):
         if name in one:
             values[place] = one[name]
     return values
+
+
+def _type_of_column(given: Sequence[Any]) -> Any:
+    """The type that NumPy finds for all values; object for text, and where it finds sequences in them."""
+    try:
+        found = np.array(given)
+    except ValueError:  # sequences of different lengths
+        return np.dtype(object)
+    return found.dtype if found.ndim == 1 and found.dtype.kind != "U" else np.dtype(object)
 
 
 # -- the choice --------------------------------------------------------------------------------------------------------

@@ -450,6 +450,44 @@ def test_parameters_of_any_kind_are_tabulated(classes):
     assert [type(value) for value in results["param_scale"].compressed()] == [StandardScaler, str] * 2
 
 
+class Anything(SelectKBest):
+    """Selects as its parent does, whatever the parameter is."""
+
+    def __init__(self, value=None):
+        super().__init__(k=3)
+        self.value = value
+
+
+VALUES = {
+    "beyond 64 bits": [2**70, 1],
+    "complex": [1j, 2.0],
+    "numbers": [1, 2.5, True],
+    "truth": [True, False],
+    "unsigned": [2**63, 1],
+    "text": ["a", "bcd"],
+    "text and numbers": ["a", 1],
+    "bytes": [b"a", b"bcd"],
+    "none": [None, 1],
+    "pairs": [(1, 2), (3, 4)],
+    "unequal lists": [[1], [2, 3]],
+    "dates": [np.datetime64("2020-01-01"), np.datetime64("2021-01-01")],
+    "single precision": [np.float32(1), np.float32(2)],
+    "estimators": [StandardScaler(), make_pipeline(StandardScaler()), RandomForestClassifier()],
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_columns_of_parameters_have_the_types_of_grid_search(kind, classes):
+    X, y = classes
+    grid = [{"value": VALUES[kind]}, {}]
+    ours = searched(Anything(), grid, classes, cv=KFold(2)).cv_results_["param_value"]
+    plain = GridSearchCV(Anything(), grid, cv=2, scoring=lambda *_: 0.0, refit=False).fit(X, y)
+    theirs = plain.cv_results_["param_value"]
+    assert ours.dtype == theirs.dtype
+    assert ours.mask.tolist() == theirs.mask.tolist()
+    assert list(map(str, ours.compressed())) == list(map(str, theirs.compressed()))
+
+
 # -- choosing ----------------------------------------------------------------------------------------------------------
 
 
