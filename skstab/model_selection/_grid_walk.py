@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from skstab._random import with_seeds
 from skstab.model_selection._grid import Family, Sibling
+from skstab.model_selection._score_times import Meter
 from skstab.model_selection._together import LastCall, fit_together
 
 __all__ = ["Fitted", "GridWalk"]
@@ -122,6 +123,7 @@ class _Remembered:
     def __init__(self, transform: Any) -> None:
         self.transform = transform
         self.known: list[tuple[Any, Any]] = []
+        self.meter = Meter()
 
     def __call__(self, X: Any, **params: Any) -> Any:
         if params:
@@ -129,7 +131,8 @@ class _Remembered:
         for rows, output in self.known:
             if rows is X:
                 return output
-        output = self.transform(X)
+        with self.meter.running():
+            output = self.transform(X)
         self.known = [*self.known[-1:], (X, output)]  # of the training rows and the test rows
         return output
 

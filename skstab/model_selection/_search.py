@@ -102,11 +102,13 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
     Attributes
     ----------
     cv_results_ : dict of ndarray
-        The table, laid out as that of :class:`~sklearn.model_selection.GridSearchCV`: `params` and `param_*`; for each
-        score `split*_test_*` (by resample), `mean_test_*`, `std_test_*`, `rank_test_*` and its standard error as an
-        estimate for other data, `mean_test_*_se`; for each measure `mean_test_*`, the ends of its 95% interval
-        (`_low`, `_high`), its standard error (`_se`) and `rank_test_*`; and `mean_test_n_features`. A measure for
-        which less is better is negated and named accordingly (`neg_krizek`).
+        The table, laid out as that of :class:`~sklearn.model_selection.GridSearchCV`: `params` and `param_*`; the
+        seconds of fits and of scores (`mean_fit_time`, `mean_score_time`, `std_*`), of which what candidates compute
+        together is divided equally among them; for each score `split*_test_*` (by resample), `mean_test_*`,
+        `std_test_*`, `rank_test_*` and its standard error as an estimate for other data, `mean_test_*_se`; for each
+        measure `mean_test_*`, the ends of its 95% interval (`_low`, `_high`), its standard error (`_se`) and
+        `rank_test_*`; and `mean_test_n_features`. A measure for which less is better is negated and named accordingly
+        (`neg_krizek`).
     runs_ : list of Runs
         What the runs of each candidate selected. The losses of single rows are not kept.
     front_ : DataFrame
@@ -236,7 +238,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         check_scorer(self.scoring, plan.runs.scorer, example, X, y, splits[0][1])
         gathered = self._run(plan, candidates, X, y, splits)
         rows = self._keep(gathered, refits, splits, measures)
-        self.cv_results_ = results_table(settings, rows, self.runs_, len(splits))
+        self.cv_results_ = results_table(settings, rows, self.runs_, gathered.score_times, len(splits))
         self._choose([column_name(measure) for measure in measures])
         self._refit_best(candidates[self.best_index_], plan, X, y)
 

@@ -24,7 +24,11 @@ __all__ = ["choice_of", "choose", "front_table", "results_table"]
 
 
 def results_table(
-    params: Sequence[dict[str, Any]], rows: Sequence[Mapping[str, float]], runs: Sequence[Runs], n_splits: int
+    params: Sequence[dict[str, Any]],
+    rows: Sequence[Mapping[str, float]],
+    runs: Sequence[Runs],
+    score_times: Sequence[Sequence[float]],
+    n_splits: int,
 ) -> dict[str, Any]:
     """Tabulate candidates.
 
@@ -36,6 +40,8 @@ def results_table(
         What is known of each candidate, by name; nothing of one that failed.
     runs : sequence of Runs
         The runs of each candidate.
+    score_times : sequence of sequence of float
+        The seconds that scoring took in each run of each candidate; NaN where nothing was scored.
     n_splits : int
         Number of resamples.
 
@@ -44,8 +50,10 @@ def results_table(
     results : dict
         With the columns of `GridSearchCV.cv_results_`.
     """
-    times = [np.zeros(0) if one.fit_times is None else one.fit_times for one in runs]
-    results: dict[str, Any] = {"mean_fit_time": _each(np.mean, times), "std_fit_time": _each(np.std, times)}
+    fits = [np.zeros(0) if one.fit_times is None else one.fit_times for one in runs]
+    results: dict[str, Any] = {"mean_fit_time": _each(np.mean, fits), "std_fit_time": _each(np.std, fits)}
+    scored = [np.asarray(times) for times in score_times]
+    results |= {"mean_score_time": _each(np.nanmean, scored), "std_score_time": _each(np.nanstd, scored)}
     results |= _param_columns(params) | {"params": list(params)}
     scores = dict.fromkeys(name for one in runs for name in one.scores)
     for name in dict.fromkeys(name for row in rows for name in row):

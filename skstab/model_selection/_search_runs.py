@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from skstab._warnings import describe, warn_user
 from skstab.model_selection._grid import Candidate, Family
 from skstab.model_selection._grid_walk import Fitted, GridWalk
 from skstab.model_selection._row_scores import row_scores_of
+from skstab.model_selection._score_times import ScoreTimes
 from skstab.model_selection._worker import Run, RunPlan, Task, collect, rows_left_out, score_on
 from skstab.runs import Runs, reading_same_rows, reading_with, why_no_support
 
@@ -53,14 +55,16 @@ def run_resample(search: SearchPlan, families: Sequence[Family], X: Any, y: Any,
     walk = search.walk(y_train, task.seed, params_of_rows(X, plan.fit_params, task.train))
     left_out = None if plan.scorer is None else rows_left_out(plan, X, y, task.test)
     runs: dict[int, Run] = {}
+    times = ScoreTimes()
     with task.progress.around(None, X_train, y_train), reading_with(plan.readers), reading_same_rows(X_train):
         for fitted in walk.fitted(families, X_train):
             run = _read(plan, fitted, X_train, y_train)
             if run.fit_error is None and left_out is not None:
                 own = left_out._replace(X=deepcopy(left_out.X)) if fitted.alone else left_out
-                run = score_on(run, search.plan_of(fitted.estimator), fitted.estimator, own)
+                score = partial(score_on, run, search.plan_of(fitted.estimator), fitted.estimator, own)
+                run = times.timed(score, fitted.estimator, fitted.candidates)
             runs |= dict.fromkeys(fitted.candidates, run)
-    return runs
+    return runs | {candidate: runs[candidate]._replace(score_time=spent) for candidate, spent in times.each().items()}
 
 
 def _read(plan: RunPlan, fitted: Fitted, X: Any, y: Any) -> Run:
@@ -182,12 +186,14 @@ class Gathered:
     def __init__(self, plan: RunPlan, candidates: Sequence[Candidate], n_rows: int) -> None:
         self.plan, self.n_rows = plan, n_rows
         self.runs: list[list[Run]] = [[] for _ in candidates]
+        self.score_times: list[list[float]] = [[] for _ in candidates]
         self.sums: dict[tuple[int, str], FloatArray] = defaultdict(lambda: np.zeros((2, n_rows)))
 
     def add(self, runs: dict[int, Run], test: Any) -> None:
         """Add the runs of one resample."""
         for number, run in runs.items():
             self.runs[number].append(run._replace(rows=None))
+            self.score_times[number].append(run.score_time)
             for name, losses in {} if run.rows is None else run.rows.losses.items():
                 self._add_losses(number, name, test, losses)
 

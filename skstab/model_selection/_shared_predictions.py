@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from skstab._typing import BoolArray, FloatArray
+from skstab.model_selection._score_times import Meter
 
 __all__ = ["sharing_predictions"]
 
@@ -46,6 +47,7 @@ class _Method:
 
     def __init__(self, shared: _SharedPredictions, place: int, name: str) -> None:
         self.shared, self.place, self.__name__ = shared, place, name
+        self.meter = shared.meter
 
     def __call__(self, X: Any) -> Any:
         return getattr(self.shared, self.__name__)(self.place, X)
@@ -58,6 +60,7 @@ class _SharedPredictions:
         self.make, self.coefs, self.intercepts = make, coefs, intercepts
         self.classes = getattr(make(0), "classes_", None)
         self.X: Any = None
+        self.meter = Meter()
 
     def predict(self, place: int, X: Any) -> Any:
         self._look_at(X)
@@ -71,8 +74,12 @@ class _SharedPredictions:
         return self.decisions[place].copy() if self.is_known[place] else self.make(place).decision_function(X)
 
     def _look_at(self, X: Any) -> None:
-        if X is self.X:
-            return
+        if X is not self.X:
+            with self.meter.running():
+                self._predict_all(X)
+            self.X = X
+
+    def _predict_all(self, X: Any) -> None:
         self.is_known = np.zeros(len(self.coefs), dtype=bool)
         rows = None if issparse(X) else validate_data(self.make(0), X, reset=False)
         if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
@@ -81,7 +88,6 @@ class _SharedPredictions:
             if self.classes is not None:
                 self.is_known &= self._is_certain(rows)
                 self.labels = self.classes[(self.decisions > 0).astype(np.intp)]
-        self.X = X
 
     def _is_certain(self, rows: FloatArray) -> BoolArray:
         """For which models no rounding error of a sum, in whatever order, could change a sign.

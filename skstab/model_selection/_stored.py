@@ -87,7 +87,8 @@ def _fields_unless_failed(run: Run) -> dict[str, Any] | None:
 
 
 def _fields_of(run: Run) -> dict[str, Any]:
-    fields: dict[str, Any] = {"fit_time": run.fit_time, "score_names": list(run.scores or {})}
+    fields: dict[str, Any] = {"fit_time": run.fit_time, "score_time": run.score_time}
+    fields["score_names"] = list(run.scores or {})
     fields["scores"] = np.array(list((run.scores or {}).values()), dtype=np.float64)
     if run.rows is not None:
         fields["predictions"] = _storable(run.rows.predictions)
@@ -112,6 +113,7 @@ def _run_of(fields: Mapping[str, Any], n_features: int) -> Run:
         scores=scores,
         rows=_rows_of(fields, scores),
         fit_time=fields["fit_time"],
+        score_time=fields.get("score_time", np.nan),  # which files of earlier fits do not have
     )
 
 

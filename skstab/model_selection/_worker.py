@@ -76,6 +76,7 @@ class Run(NamedTuple):
     score_error: str | None = None
     rows: RowScored | None = None  # loss and prediction of each test row, where the score is a mean over rows
     fit_time: float = np.nan
+    score_time: float = np.nan
     fit_error: str | None = None
     estimator: Any = None
 

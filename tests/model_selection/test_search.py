@@ -1,5 +1,6 @@
 """`StabilitySearchCV`: the table of a `GridSearchCV` over `StabilityCV`, whatever is fitted together."""
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -35,6 +36,7 @@ from skstab.model_selection import (
     stability_scoring,
 )
 from skstab.model_selection._grid import candidates_of, families_of, parts_of_grid
+from skstab.model_selection._shared_predictions import _SharedPredictions
 
 CV = BootstrapSplit(5, random_state=0)
 
@@ -395,7 +397,7 @@ def test_the_layout_is_that_of_grid_search(search, classes):
         search.estimator, search.param_grid, cv=list(CV.split(X, y)), scoring=["accuracy", "neg_log_loss"], refit=False
     ).fit(X, y)
     ours = search.cv_results_
-    assert {name for name in plain.cv_results_ if "score_time" not in name} <= set(ours)
+    assert set(plain.cv_results_) <= set(ours)
     for name in ("accuracy", "neg_log_loss"):
         for column in [f"split{i}_test_{name}" for i in range(5)] + [f"mean_test_{name}", f"std_test_{name}"]:
             np.testing.assert_allclose(ours[column], plain.cv_results_[column], atol=0.05)
@@ -408,6 +410,62 @@ def test_the_layout_is_that_of_grid_search(search, classes):
     )
     assert ours["params"] == plain.cv_results_["params"]
     assert len(pd.DataFrame(ours)) == 6
+
+
+class Slow(GaussianNB):
+    """Takes its time to predict."""
+
+    def predict(self, X):
+        time.sleep(0.04)
+        return super().predict(X)
+
+
+class SlowScaler(StandardScaler):
+    """Takes its time to transform."""
+
+    def transform(self, X, copy=None):
+        time.sleep(0.04)
+        return super().transform(X, copy)
+
+
+def test_seconds_of_scores_are_tabulated(classes, tmp_path):
+    def tabulated():
+        how = {"scoring": "accuracy", "checkpoint": tmp_path / "runs.db"}
+        pipe = make_pipeline(SelectKBest(k=4), Slow())
+        search = searched(pipe, {"slow": [Slow(), GaussianNB()], "slow__var_smoothing": [1e-9, 1e-3]}, classes, **how)
+        return search.cv_results_["mean_score_time"], search.cv_results_["std_score_time"]
+
+    mean, deviation = tabulated()
+    assert (mean[:2] >= 0.04).all()
+    assert (mean > 0).all()
+    assert mean[2:].max() < mean[:2].min()
+    assert (deviation > 0).all()
+    np.testing.assert_array_equal(tabulated(), (mean, deviation))
+
+
+def test_seconds_of_what_candidates_share_are_divided_equally(classes):
+    pipe = make_pipeline(SlowScaler(), SelectKBest(), GaussianNB())
+    results = searched(pipe, {"selectkbest__k": [1, 2, 3, 4]}, classes, scoring="accuracy").cv_results_
+    times = results["mean_score_time"]
+    assert (times >= 0.01).all()
+    assert (times < 0.04).all()
+
+
+def test_models_that_predict_together_share_the_seconds_of_that(classes, monkeypatch):
+    def slow(self, X):
+        time.sleep(0.04)
+        return every(self, X)
+
+    every = _SharedPredictions._predict_all
+    monkeypatch.setattr(_SharedPredictions, "_predict_all", slow)
+    results = searched(l1_logistic(), {"C": [0.05, 0.1, 0.2, 0.4]}, classes, scoring="accuracy").cv_results_
+    times = results["mean_score_time"]
+    assert (times >= 0.01).all()
+    assert (times < 0.04).all()
+
+
+def test_without_a_score_there_are_no_seconds_of_it(classes):
+    assert np.isnan(searched(SelectKBest(), {"k": [1, 3]}, classes).cv_results_["mean_score_time"]).all()
 
 
 def test_the_table_is_usable_by_what_takes_tables_of_searches(search):
