@@ -62,6 +62,9 @@ def reduced_rows(X: Any, y: Any, fit_intercept: bool) -> ReducedRows:
     first, counts = distinct_rows(whole)
     whole = whole[first]
     middle = counts @ whole / n_rows if fit_intercept else np.zeros(whole.shape[1])
+    if fit_intercept:
+        # As scikit-learn sums them: the intercept of a model without features is the same to the last digit.
+        middle[n_features:] = np.ascontiguousarray(outputs.T).mean(axis=1)
     whole = (whole - middle) * np.sqrt(counts)[:, None]
     if len(whole) > _MANY_ROWS * whole.shape[1]:
         whole = np.asarray(np.linalg.qr(whole, mode="r"))

@@ -54,7 +54,7 @@ def _least_squares(estimator: Any, X: Any, y: Any, weight: Floats) -> Iterator[P
         return
     outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(X.shape[0], -1)
     # The penalty is alpha times the number of rows, so the weights have a mean of one.
-    weight = weight / weight.mean()
+    weight = weight * (len(weight) / weight.sum())
     for target in outputs.T:
         rows = Rows(SQUARED, np.ascontiguousarray(target), weight)
         yield Problem(

@@ -193,7 +193,14 @@ class _Path:
         places, w = self.room.places[self.n_fixed : self.n_active], self.room.w[self.n_fixed : self.n_active]
         coef = np.zeros(len(self.is_active))
         coef[places] = w
-        return Solution(coef, float(self.unit * self.room.w[: self.n_fixed].sum() - self.middle[places] @ w))
+        return Solution(coef, self._intercept(places, w))
+
+    def _intercept(self, places: Indices, w: Floats) -> float:
+        rows = self.problem.rows
+        if self.n_fixed and rows.kind == SQUARED and not np.count_nonzero(w):
+            # As scikit-learn computes it, so that all models without features are the same to the last digit.
+            return float(np.average(rows.target, weights=rows.weight))
+        return float(self.unit * self.room.w[: self.n_fixed].sum() - self.middle[places] @ w)
 
     def _minimise(self, bend: float, ridge: float, candidates: Indices, limit: float) -> bool:
         n_before, n_columns = self.n_active, self.n_active + len(candidates)

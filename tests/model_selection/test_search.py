@@ -37,6 +37,7 @@ from skstab.model_selection import (
 )
 from skstab.model_selection._grid import candidates_of, families_of, parts_of_grid
 from skstab.model_selection._shared_predictions import _SharedPredictions
+from skstab.model_selection._together import fit_together
 
 CV = BootstrapSplit(5, random_state=0)
 
@@ -191,6 +192,37 @@ def test_several_outputs_by_either_solver(model, numbers):
     X, y = numbers
     data, grid = (X, np.column_stack([y, X[:, 0] - y])), {"alpha": [1, 20, 5]}
     assert_same(searched(model, grid, data), *cold(model, grid, data), rtol=1e-2)
+
+
+@pytest.mark.parametrize("n_features", [30, 200])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_candidates_that_select_nothing_have_the_same_rank_as_in_cold_fits(n_features, form):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((130, n_features))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(130)
+    # A single value is no path, but a fit of its own.
+    both, one = {"alpha": [0.1, 5.0, 6.0], "l1_ratio": [0.5, 1.0]}, {"alpha": [7.0], "l1_ratio": [0.9]}
+    table, _ = cold(ElasticNet(**TIGHT), [both, one], (form(X), y))
+    results = searched(ElasticNet(**TIGHT), [both, one], (form(X), y)).cv_results_
+    np.testing.assert_array_equal(results["rank_test_score"], table["rank_test_score"])
+    assert results["rank_test_score"].tolist() == [2, 1, 3, 3, 3, 3, 3]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("model", [Lasso(), Lasso(tol=1e-8), ElasticNet()])
+def test_the_intercept_of_a_model_without_features_is_that_of_a_cold_fit(model, n_outputs, form, weighted):
+    rng = np.random.default_rng(1)
+    X, y = form(rng.standard_normal((307, 9))), 3 + rng.standard_normal((307, n_outputs))
+    y = y[:, 0] if n_outputs == 1 else y
+    how = {"sample_weight": rng.random(307)} if weighted else {}
+    found = fit_together(model, [{"alpha": 2e3}, {"alpha": 1e3}], X, y, how)
+    expected = clone(model).set_params(alpha=1e3).fit(X, y, **how)
+    assert not expected.coef_.any()
+    for one in found:
+        np.testing.assert_array_equal(one.coef_, expected.coef_)
+        np.testing.assert_array_equal(one.intercept_, expected.intercept_)
 
 
 def test_more_features_than_rows():
