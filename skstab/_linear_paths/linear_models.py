@@ -6,6 +6,7 @@ Nothing here knows of runs or selectors: estimators, rows and values come in, co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,7 +47,8 @@ def problems_of(estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> li
     X = check_array(X, accept_sparse="csc", dtype=np.float64, order="F")
     check_consistent_length(X, y, sample_weight)
     weight = np.ones(X.shape[0]) if sample_weight is None else column_or_1d(sample_weight, dtype=np.float64)
-    return list(make(estimator, X, y, weight))
+    model, parameter = type(estimator).__name__, PARAMETERS[type(estimator)]
+    return [replace(problem, model=model, parameter=parameter) for problem in make(estimator, X, y, weight)]
 
 
 def _least_squares(estimator: Any, X: Any, y: Any, weight: Floats) -> Iterator[Problem]:

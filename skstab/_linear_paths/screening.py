@@ -44,6 +44,13 @@ class Problem:
     tol: float
     max_iter: int
     constant: float = 0.0  # in the columns after the features
+    model: str = "a sparse linear model"  # name of the estimator
+    parameter: str = "penalty"  # name of what regularises it: a penalty, alpha by row, or C, the inverse of one
+
+    def value_in_words(self, penalty: float) -> str:
+        """A penalty as the value of the estimator's parameter."""
+        value = {"alpha": penalty / len(self.rows.target), "C": 1 / penalty}.get(self.parameter, penalty)
+        return f"{self.parameter}={value:.6g}"
 
     def columns(self, which: Indices) -> Floats:
         """Some columns, one in each row."""
@@ -64,7 +71,9 @@ def screened_path(problem: Problem, penalties: Iterable[float]) -> Iterator[Solu
     known = path.strongest / problem.l1_ratio
     for penalty in penalties:
         if not path.move_to(penalty, known):
-            warn_user("the path did not converge at one of its values", ConvergenceWarning)
+            warn_user(
+                f"the path of {problem.model} did not converge at {problem.value_in_words(penalty)}", ConvergenceWarning
+            )
         known = min(known, penalty)
         yield path.solution()
 

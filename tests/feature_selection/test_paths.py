@@ -108,6 +108,23 @@ def test_several_classes_or_outputs_are_solved_one_by_one(name):
     np.testing.assert_allclose(our_coefs(MODELS[name], values, X, y), expected, atol=1e-4 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (Lasso(max_iter=1, tol=1e-9), "the path of Lasso did not converge at alpha=0.01"),
+        (MODELS["liblinear"], "the path of LogisticRegression did not converge at C=0.3"),
+        (MODELS["svm"], "the path of LinearSVC did not converge at C=0.3"),
+    ],
+)
+def test_a_path_that_does_not_converge_names_the_model_and_the_value(monkeypatch, estimator, message):
+    X, y = data_for(estimator, (30, 100))
+    monkeypatch.setattr(screening, "_MOST_STEPS", 1)
+    values = [1e9, 0.01] if PARAMETERS[type(estimator)] == "alpha" else [1e-9, 0.3]
+    with pytest.warns(ConvergenceWarning) as caught:
+        linear_models(estimator, X, y, values)
+    assert [str(one.message) for one in caught] == [message]
+
+
 def watch_columns(monkeypatch):
     """How many columns each call of the solver has."""
     solved = []
