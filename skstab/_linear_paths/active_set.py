@@ -98,10 +98,10 @@ def violations(gradient: Floats, w: Floats, bend: Floats) -> Floats:
 # -- Newton steps ------------------------------------------------------------------------------------------------------
 
 
-def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float, most: int) -> tuple[int, bool]:
+def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float, most: int) -> tuple[int, bool, int]:
     """Move the point to where no optimality condition is violated by more than `limit`, or by `most` steps.
 
-    Returns how many columns are active or were, and whether the steps converged.
+    Returns how many columns are active or were, whether the steps converged, and how often the conditions were checked.
     """
     loss, slope, curvature = point.loss[0], point.slope, point.curvature
     moved, worst = True, np.inf
@@ -119,7 +119,7 @@ def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float
         end = minimise_parabola(block, gradient[:n_active], point.w[:n_active], limit, most)
         loss, slope, curvature, moved = _step(rows, block, point, end, loss)
     point.loss[0], point.slope[:], point.curvature[:] = loss, slope, curvature
-    return n_active, largest <= limit
+    return n_active, largest <= limit, step + 1
 
 
 def _wants_in(size: Floats, largest: float, is_in: Bools, limit: float) -> Bools:

@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from sklearn.linear_model import ElasticNet, Lasso, enet_path
 from sklearn.utils import check_array
 
+from skstab._linear_paths.duality import duality_gap
 from skstab._linear_paths.linear_models import LinearModels
 from skstab._linear_paths.repeats import distinct_rows
 from skstab._linear_paths.residuals import residual_path
@@ -81,13 +82,21 @@ def models_on_reduced(estimator: Any, rows: ReducedRows, values: Any) -> LinearM
     if not ((alphas > 0) & (alphas < np.inf)).all():
         return None
     order = np.argsort(-alphas, kind="stable")
-    coefs = np.empty((len(alphas), len(rows.targets), len(rows.columns)))
-    for output, target in enumerate(rows.targets):
-        coefs[order, output] = _coefs(estimator, rows, target, alphas[order])
-    return LinearModels(coefs, rows.means - coefs @ rows.middle)
+    paths = [_path(estimator, rows, target, alphas[order]) for target in rows.targets]
+    # Back in the order of the values.
+    coefs, n_iter, gaps = (np.stack(parts, axis=1)[np.argsort(order)] for parts in zip(*paths, strict=True))
+    return LinearModels(coefs, rows.means - coefs @ rows.middle, n_iter, gaps)
 
 
-def _coefs(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> Floats:
+class _Path(NamedTuple):
+    """Of each value: its coefficients, how many steps or sweeps it took, and its duality gap."""
+
+    coefs: Floats
+    n_iter: NDArray[np.intp]
+    gaps: Floats
+
+
+def _path(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> _Path:
     found = _by_residuals(estimator, rows, target, alphas) if _prefers_residuals(estimator, rows, alphas[-1]) else None
     return _by_descent(estimator, rows, target, alphas) if found is None else found
 
@@ -105,23 +114,35 @@ def _prefers_residuals(estimator: Any, rows: ReducedRows, weakest: float) -> boo
     return bool(np.vdot(rows.columns, rows.columns) * n_features >= _MANY_SWEEPS * ridge * n_rows**2)
 
 
-def _by_residuals(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> Floats | None:
-    """Coefficients at all values; None where the steps did not converge at one of them."""
+def _by_residuals(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> _Path | None:
+    """Newton steps to all values; None where they did not converge at one of them."""
     bends = alphas * rows.n_rows * estimator.l1_ratio
     ridges = alphas * rows.n_rows * (1 - estimator.l1_ratio)
-    found = []
+    found, n_iter = [], []
     # A step reaches the minimum exactly once it knows the active features, so that a small tolerance costs little.
-    for coef, converged in residual_path(rows.columns, target, zip(bends, ridges, strict=True), estimator.tol / 10):
+    path = residual_path(rows.columns, target, zip(bends, ridges, strict=True), estimator.tol / 10)
+    for coef, converged, n_checks in path:
         if not converged:
             return None
         found.append(coef)
-    return np.stack(found)
+        n_iter.append(n_checks)
+    coefs = np.stack(found)
+    return _Path(coefs, np.array(n_iter), _gaps(rows, target, coefs, bends, ridges))
 
 
-def _by_descent(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> Floats:
+def _gaps(rows: ReducedRows, target: Floats, coefs: Floats, bends: Floats, ridges: Floats) -> Floats:
+    residuals = target - coefs @ rows.columns
+    squares, products = np.einsum("ij,ij->i", residuals, residuals), residuals @ target
+    gaps: Floats = duality_gap(coefs, squares, products, residuals @ rows.columns.T, bends, ridges) / rows.n_rows
+    return gaps
+
+
+def _by_descent(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> _Path:
     settings = {"l1_ratio": estimator.l1_ratio, "tol": estimator.tol, "max_iter": estimator.max_iter}
     # The columns are checked and in Fortran order. The losses are a mean over all rows that the reduced ones stand for.
-    alphas = alphas * rows.n_rows / len(target)
-    _, found, _ = enet_path(rows.columns.T, target, alphas=alphas, precompute=False, check_input=False, **settings)
-    coefs: Floats = found.T
-    return coefs
+    share = rows.n_rows / len(target)
+    _, coefs, gaps, n_iter = enet_path(
+        rows.columns.T, target, alphas=alphas * share, precompute=False, check_input=False, return_n_iter=True,
+        **settings,
+    )  # fmt: skip
+    return _Path(coefs.T, np.array(n_iter), gaps / share)

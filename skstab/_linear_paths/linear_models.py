@@ -110,10 +110,12 @@ _MAKERS: dict[type, Callable[..., Iterator[Problem]]] = {
 
 
 class LinearModels(NamedTuple):
-    """Coefficients (n_values × n_outputs × n_features) and intercepts (n_values × n_outputs)."""
+    """Coefficients (n_values × n_outputs × n_features), and by value and output what else fits know of themselves."""
 
     coefs: Floats
     intercepts: Floats
+    n_iter: NDArray[np.intp]  # checks of the optimality conditions, or sweeps over the columns
+    gaps: Floats  # the duality gaps of least squares; NaN for others
 
 
 def parameter_of_path(estimator: Any) -> str | None:
@@ -151,10 +153,13 @@ def _in_any_order(problem: Problem, penalties: Floats) -> LinearModels:
     """The models of one output at penalties that may grow."""
     order = np.argsort(-penalties, kind="stable")
     coefs, intercepts = np.empty((len(order), problem.n_features)), np.empty(len(order))
-    for place, (coef, intercept) in zip(order, screened_path(problem, penalties[order]), strict=True):
+    n_iter, gaps = np.empty(len(order), dtype=np.intp), np.empty(len(order))
+    path = screened_path(problem, penalties[order], gaps=True)
+    for place, (coef, intercept, n_checks, gap) in zip(order, path, strict=True):
         coefs[place] = coef[: problem.n_features]
         intercepts[place] = intercept + problem.constant * coef[problem.n_features :].sum()
-    return LinearModels(coefs, intercepts)
+        n_iter[place], gaps[place] = n_checks, gap
+    return LinearModels(coefs, intercepts, n_iter, gaps)
 
 
 def separate_problems(estimator: Any, X: Any, y: Any, values: Any, sample_weight: Any) -> list[Problem]:

@@ -39,8 +39,8 @@ class _Point(NamedTuple):
 
 def residual_path(
     columns: Floats, y: Floats, penalties: Iterable[tuple[float, float]], tol: float
-) -> Iterator[tuple[Floats, bool]]:
-    """Coefficients at each bend and ridge, which should not grow, and whether the steps converged.
+) -> Iterator[tuple[Floats, bool, int]]:
+    """Coefficients at each bend and ridge, which should not grow, whether the steps converged, and their number.
 
     `columns` has one feature in each row. No optimality condition is violated by more than `tol` times the bend.
     """
@@ -59,18 +59,18 @@ class _ResidualPath:
         self.floor = _FLOOR * np.abs(self.pull).max(initial=0.0)
         self.squares, self.is_summed = np.zeros((n_rows, n_rows)), np.zeros(n_features, dtype=bool)
 
-    def move_to(self, bend: float, ridge: float, limit: float) -> tuple[Floats, bool]:
-        """Go to a penalty, and return the coefficients there."""
-        point, converged = self._look(bend, ridge, self.r, self.pull), False
-        for _ in range(_MOST_STEPS):
+    def move_to(self, bend: float, ridge: float, limit: float) -> tuple[Floats, bool, int]:
+        """Go to a penalty, and return the coefficients there, whether it was reached, and after how many steps."""
+        point, converged, n_steps = self._look(bend, ridge, self.r, self.pull), False, 0
+        while not converged and n_steps < _MOST_STEPS:
+            n_steps += 1
             gradient = point.r - self.y + self._combined(point.is_active, point.excess / ridge)
             # What Xᵀ(y − Xw) differs by from Xᵀr bounds the violations of the optimality conditions.
             converged = bool(np.abs(self.columns @ gradient).max(initial=0.0) <= limit)
-            if converged:
-                break
-            point = self._step(bend, ridge, point, gradient)
+            if not converged:
+                point = self._step(bend, ridge, point, gradient)
         self.r, self.pull = point.r, point.pull
-        return point.excess / ridge, converged
+        return point.excess / ridge, converged, n_steps
 
     def _look(self, bend: float, ridge: float, r: Floats, pull: Floats) -> _Point:
         over = np.abs(pull) - bend

@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from skstab._linear_paths.active_set import SQUARED, Block, Point, Rows, evaluate
+from skstab._linear_paths.duality import duality_gap
 from skstab._linear_paths.fast import fastest_minimise
 from skstab._warnings import warn_user
 
@@ -59,14 +60,16 @@ class Problem:
 
 
 class Solution(NamedTuple):
-    """The model at one penalty."""
+    """The model at one penalty, how often its optimality conditions were checked, and its duality gap by row."""
 
     coef: Floats
     intercept: float
+    n_checks: int
+    gap: float  # of squared losses, where it was asked for, or else NaN
 
 
-def screened_path(problem: Problem, penalties: Iterable[float]) -> Iterator[Solution]:
-    """The model at each penalty; these should not grow."""
+def screened_path(problem: Problem, penalties: Iterable[float], *, gaps: bool = False) -> Iterator[Solution]:
+    """The model at each penalty, on demand with its duality gap; the penalties should not grow."""
     path = _Path(problem)
     known = path.strongest / problem.l1_ratio
     for penalty in penalties:
@@ -75,7 +78,8 @@ def screened_path(problem: Problem, penalties: Iterable[float]) -> Iterator[Solu
                 f"the path of {problem.model} did not converge at {problem.value_in_words(penalty)}", ConvergenceWarning
             )
         known = min(known, penalty)
-        yield path.solution()
+        solution = path.solution()
+        yield solution._replace(gap=path.gap(penalty, solution.coef)) if gaps else solution
 
 
 def strongest_penalty(problem: Problem) -> float:
@@ -138,6 +142,7 @@ class _Path:
         self.middle, self.unit = np.zeros(n_columns), 1.0
         self.is_active = np.zeros(n_columns, dtype=bool)
         self.n_active = self.n_fixed = int(problem.free_intercept)
+        self.n_checks = 0
         if problem.free_intercept:
             self._enter_intercept()
         self._look_at_all()
@@ -156,6 +161,7 @@ class _Path:
     def move_to(self, penalty: float, known: float) -> bool:
         """Go to a penalty from one where the gradient is known; False where the solver did not converge."""
         self._forget()
+        self.n_checks = 0
         bend, ridge = penalty * self.problem.l1_ratio, penalty * (1 - self.problem.l1_ratio)
         limit = max(self.tol * bend, _FLOOR * self.strongest)
         # The strong rule.
@@ -202,7 +208,18 @@ class _Path:
         places, w = self.room.places[self.n_fixed : self.n_active], self.room.w[self.n_fixed : self.n_active]
         coef = np.zeros(len(self.is_active))
         coef[places] = w
-        return Solution(coef, self._intercept(places, w))
+        return Solution(coef, self._intercept(places, w), self.n_checks, np.nan)
+
+    def gap(self, penalty: float, coef: Floats) -> float:
+        """The duality gap by row of the model where the path is; NaN for losses that are not squared."""
+        rows, l1_ratio = self.problem.rows, self.problem.l1_ratio
+        if rows.kind != SQUARED:
+            return np.nan
+        # Their mean adds nothing but rounding errors where there is an intercept, since the slopes then sum to zero.
+        target = rows.target - np.average(rows.target, weights=rows.weight) if self.n_fixed else rows.target
+        bend, ridge = penalty * l1_ratio, penalty * (1 - l1_ratio)
+        gap = duality_gap(coef, 2 * self.loss[0], -self.slope @ target, -self.gradient, bend, ridge)
+        return float(gap) / len(target)
 
     def _intercept(self, places: Indices, w: Floats) -> float:
         rows = self.problem.rows
@@ -214,11 +231,13 @@ class _Path:
     def _minimise(self, bend: float, ridge: float, candidates: Indices, limit: float) -> bool:
         n_before, n_columns = self.n_active, self.n_active + len(candidates)
         if n_columns == 0:
+            self.n_checks += 1
             return True
         block = self._block(bend, ridge, candidates)
         point = Point(self.room.w[:n_columns], self.f, self.loss, self.slope, self.curvature)
         most = self.problem.max_iter if self.problem.rows.kind == SQUARED else _MOST_STEPS
-        self.n_active, converged = self.minimise(self.problem.rows, block, point, n_before, limit, most)
+        self.n_active, converged, n_checks = self.minimise(self.problem.rows, block, point, n_before, limit, most)
+        self.n_checks += n_checks
         self.is_active[block.places[n_before : self.n_active]] = True
         return bool(converged)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from skstab._random import with_seeds
 from skstab.model_selection._grid import Family, Sibling
 from skstab.model_selection._score_times import Meter
-from skstab.model_selection._together import LastCall, fit_together
+from skstab.model_selection._together import LastCall, fit_together, is_only_copied
 
 __all__ = ["Fitted", "GridWalk"]
 
@@ -89,7 +89,7 @@ class GridWalk:
     def _together(self, family: Family, X: Any) -> list[Any] | None:
         settings = [sibling.followed for sibling in family.siblings]
         try:
-            return fit_together(self._seeded(family), settings, X, self.y, self.fit_params, self.last)
+            return fit_together(self._seeded_copy(family), settings, X, self.y, self.fit_params, self.last)
         except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
             return None
 
@@ -105,6 +105,14 @@ class GridWalk:
         except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other candidates continue
             return _FittedStep(sibling, step, error=error)
         return _FittedStep(sibling, step, output, seconds=time.perf_counter() - start)
+
+    def _seeded_copy(self, family: Family) -> Any:
+        """A seeded step without the time of a clone, where one is not needed."""
+        if not is_only_copied(family.step):
+            return self._seeded(family)
+        step = copy(family.step)
+        vars(step).update({name: self.seeds[place] for name, place in family.seeds})
+        return step
 
     def _seeded(self, family: Family) -> Any:
         return with_seeds(family.step, {name: self.seeds[place] for name, place in family.seeds})

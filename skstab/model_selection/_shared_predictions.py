@@ -35,10 +35,10 @@ def sharing_predictions(make: Callable[[int], Any], coefs: FloatArray, intercept
     """
     models = [make(place) for place in range(len(coefs))]
     shared = _SharedPredictions(make, coefs, intercepts)
+    names = [name for name in ("predict", "decision_function") if hasattr(models[0], name)]
     for place, model in enumerate(models):
-        for name in ("predict", "decision_function"):
-            if hasattr(model, name):
-                setattr(model, name, _Method(shared, place, name))
+        for name in names:
+            setattr(model, name, _Method(shared, place, name))
     return models
 
 

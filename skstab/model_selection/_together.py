@@ -24,7 +24,7 @@ from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_
 from skstab._typing import IntArray
 from skstab.model_selection._shared_predictions import sharing_predictions
 
-__all__ = ["LastCall", "fit_together", "followed_parameters"]
+__all__ = ["LastCall", "fit_together", "followed_parameters", "is_only_copied"]
 
 # How many features are selected.
 _SIZES = {RFE: "n_features_to_select", SelectKBest: "k", SelectPercentile: "percentile"}
@@ -68,6 +68,11 @@ class LastCall:
         if len(asked) != len(self.known) or any(a is not b for a, b in zip(asked, self.known, strict=True)):
             self.known, self.result = asked, function(*args)
         return self.result
+
+
+def is_only_copied(step: Any) -> bool:
+    """Whether the models that are fitted together are copies of the step, which itself is left as it is."""
+    return type(step) in PARAMETERS
 
 
 def fit_together(
@@ -147,13 +152,16 @@ def _linear_model(template: Any, values: Sequence[float], found: LinearModels, i
     """A fitted model with the coefficients of one value, in the shapes that a fit gives them."""
     fitted = copy(template)
     setattr(fitted, PARAMETERS[type(template)], values[place])
-    coef, intercept = found.coefs[place], found.intercepts[place]
+    coef, intercept, n_iter = found.coefs[place], found.intercepts[place], found.n_iter[place]
     if hasattr(template, "classes_"):
         fitted.coef_, fitted.intercept_ = coef, intercept
+        fitted.n_iter_ = n_iter.astype(np.int32) if type(template) is LogisticRegression else int(n_iter.max())
     else:
-        fitted.coef_ = coef[0] if len(coef) == 1 else coef
-        fitted.intercept_ = float(intercept[0]) if is_flat else intercept
-    if not template.fit_intercept and type(template) is not LogisticRegression:
+        fitted.coef_, fitted.dual_gap_, fitted.n_iter_ = coef, found.gaps[place], n_iter.tolist()
+        if len(coef) == 1:
+            fitted.coef_, fitted.dual_gap_, fitted.n_iter_ = coef[0], fitted.dual_gap_[0], fitted.n_iter_[0]
+        fitted.intercept_ = intercept[0] if is_flat else intercept
+    if not (template.fit_intercept or getattr(template, "solver", None) == "saga"):
         fitted.intercept_ = 0.0
     return fitted
 

@@ -58,7 +58,7 @@ def problem_of(seed, *, kind=SQUARED, n_rows=12, n_columns=8, l1_ratio=1.0, free
 
 def worst_violation(problem, penalty, solution):
     """Largest violation of the optimality conditions relative to the penalty, condition by condition."""
-    coef, intercept = solution
+    coef, intercept, *_ = solution
     _, slope, _ = evaluate(problem.rows, problem.X @ coef + intercept)
     violations = [abs(slope.sum())] if problem.free_intercept else []
     for column, w in zip(problem.X.T, coef, strict=True):
@@ -114,9 +114,9 @@ def test_all_solvers_have_the_same_path(use_other_solver, monkeypatch, kind):
     problem = problem_of(3, kind=kind, n_rows=15, n_columns=30)
     penalties = strongest_penalty(problem) * np.geomspace(1, 0.02, 6)
     plain_solver(monkeypatch)
-    expected = [np.r_[coef, intercept] for coef, intercept in screened_path(problem, penalties)]
+    expected = [np.r_[one.coef, one.intercept] for one in screened_path(problem, penalties)]
     use_other_solver()
-    found = [np.r_[coef, intercept] for coef, intercept in screened_path(problem, penalties)]
+    found = [np.r_[one.coef, one.intercept] for one in screened_path(problem, penalties)]
     np.testing.assert_allclose(found, expected, atol=1e-7)
     np.testing.assert_array_equal(np.array(found) != 0, np.array(expected) != 0)
 

@@ -123,7 +123,9 @@ def test_descent_where_newton_steps_do_not_converge(monkeypatch):
     X, y = bootstrap(30, 120)
     rows, model = reduced_rows(X, y, True), ElasticNet(tol=1e-8, max_iter=100_000)
     expected = models_on_reduced(model, rows, [1.0, 0.1]).coefs
-    monkeypatch.setattr(least_squares, "residual_path", lambda *_: iter([(np.zeros(120), True), (np.ones(120), False)]))
+    monkeypatch.setattr(
+        least_squares, "residual_path", lambda *_: iter([(np.zeros(120), True, 1), (np.ones(120), False, 1)])
+    )
     assert_allclose(models_on_reduced(model, rows, [1.0, 0.1]).coefs, expected, atol=1e-3)
 
 
@@ -149,7 +151,7 @@ def test_a_path_keeps_the_optimality_conditions(shape, kind, l1_ratio):
     strongest = np.abs(columns @ y).max()
     bends = strongest * np.logspace(0, -2, 6)
     penalties = [(bend, bend * (1 / l1_ratio - 1)) for bend in bends]
-    for (w, converged), (bend, ridge) in zip(residual_path(columns, y, penalties, 1e-6), penalties, strict=True):
+    for (w, converged, _), (bend, ridge) in zip(residual_path(columns, y, penalties, 1e-6), penalties, strict=True):
         assert converged
         assert violation(columns, y, w, bend, ridge) < 1e-6
         assert (w != 0).any() == (bend < strongest)
@@ -160,6 +162,6 @@ def test_a_path_says_where_it_did_not_converge():
     columns = rng.normal(size=(1000, 100)) * 10.0 ** rng.integers(-4, 5, size=(1000, 1))
     y = rng.normal(size=100)
     bend = 1e-6 * np.abs(columns @ y).max()
-    ((w, converged),) = residual_path(columns, y, [(bend, bend / 99)], 1e-5)
+    ((w, converged, _),) = residual_path(columns, y, [(bend, bend / 99)], 1e-5)
     assert not converged
     assert violation(columns, y, w, bend, bend / 99) > 1e-5

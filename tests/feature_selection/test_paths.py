@@ -63,7 +63,7 @@ def our_coefs(estimator, values, X, y, sample_weight=None):
     problems = problems_of(estimator, X, y, sample_weight)
     penalties = values * len(y) if PARAMETERS[type(estimator)] == "alpha" else 1 / values
     paths = zip(*(screened_path(p, penalties) for p in problems), strict=True)
-    return np.array([[coef[: X.shape[1]] for coef, _ in solutions] for solutions in paths])
+    return np.array([[one.coef[: X.shape[1]] for one in solutions] for solutions in paths])
 
 
 # -- the kernels -------------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def cold_models(estimator, values, X, y, **params):
 
 def assert_same_models(estimator, values, X, y, **params):
     expected, expected_intercepts = cold_models(estimator, values, X, y, **params)
-    coefs, intercepts = linear_models(estimator, X, y, values, **params)
+    coefs, intercepts, *_ = linear_models(estimator, X, y, values, **params)
     np.testing.assert_allclose(coefs, expected, atol=1e-4 * np.abs(expected).max())
     scale = np.abs(expected_intercepts).max() + np.abs(expected).max()
     np.testing.assert_allclose(intercepts, expected_intercepts + np.zeros_like(intercepts), atol=1e-4 * scale)
