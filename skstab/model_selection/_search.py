@@ -396,7 +396,7 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : dict
-            Further parameters of :meth:`skstab.inspection.ParetoFrontDisplay.from_search`.
+            Further parameters of `from_search` and of `plot` of :class:`skstab.inspection.ParetoFrontDisplay`.
 
         Returns
         -------
