@@ -34,7 +34,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer, make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectorMixin
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectorMixin, VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import ElasticNet, LogisticRegression
 from sklearn.model_selection import GridSearchCV, ParameterGrid
@@ -221,7 +221,9 @@ def searches():
     case(
         "forest, nothing in common", forest, {"estimator__max_depth": [2, 4, 8]}, breast, 1 / 1.05, n_runs=10, rounds=3
     )
-    case("filter, nothing in common", SelectKBest(), {"k": np.arange(1, 21)}, breast, 1 / 1.05, rounds=5)
+    variances = {"threshold": np.logspace(-4, 2, N_CANDIDATES)}
+    case("variances, nothing in common", VarianceThreshold(), variances, breast, 1 / 1.05, rounds=5)
+    case("filter, its scores in common", SelectKBest(), {"k": np.arange(1, 21)}, breast, 1 / 1.05, rounds=5)
 
 
 # -- processes and memory ----------------------------------------------------------------------------------------------
@@ -319,6 +321,7 @@ def loops():
     for label, estimator, shape, n_runs in (
         ("SelectKBest, 200 × 1000", SelectKBest(k=20), (200, 1000), 50),
         ("SelectKBest, 10 000 × 50", SelectKBest(k=20), (10_000, 50), 50),
+        ("SelectKBest, 1000 × 1200", SelectKBest(k=20), (1000, 1200), 50),
         ("forest, 300 × 100", forest, (300, 100), 20),
     ):
         X, y = make_classification(*shape, n_informative=10, random_state=0)
