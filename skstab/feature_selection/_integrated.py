@@ -22,7 +22,6 @@ __all__ = [
     "expected_false_positives",
     "exponent_of",
     "nearest_correlations",
-    "numeric_table",
     "q_values",
 ]
 
@@ -159,14 +158,6 @@ def _beyond_noise(correlations: Floats, n_rows: int) -> Floats:
     largest = np.arctanh(np.minimum(correlations.max(axis=1), 1 - 1e-9))
     noise = sqrt(2 * log(correlations.shape[1]) / (n_rows - 3))
     return np.asarray(np.tanh(np.clip(largest - noise, 0, None)))
-
-
-def numeric_table(X: Any) -> Any:
-    """X as numbers, or None where it is not a table of finite ones."""
-    if issparse(X):
-        return X.tocsc() if X.dtype.kind in "biuf" and np.isfinite(X.data).all() else None
-    table = np.asarray(X)
-    return table.astype(np.float64) if table.dtype.kind in "biuf" and np.isfinite(table).all() else None
 
 
 def _correlations(X: Any, chosen: NDArray[np.intp]) -> Floats:

@@ -9,9 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from skstab.feature_selection._integrated import numeric_table
-
-__all__ = ["table_for_correlations"]
+__all__ = ["numeric_table", "table_for_correlations"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -26,6 +24,14 @@ def table_for_correlations(X: Any) -> Any:
     if table is not None or issparse(X):
         return table
     return _without_gaps(_as_numbers(np.asarray(X)))
+
+
+def numeric_table(X: Any) -> Any:
+    """X as numbers, or None where it is not a table of finite ones."""
+    if issparse(X):
+        return X.tocsc() if X.dtype.kind in "biuf" and np.isfinite(X.data).all() else None
+    table = np.asarray(X)
+    return table.astype(np.float64) if table.dtype.kind in "biuf" and np.isfinite(table).all() else None
 
 
 def _as_numbers(table: Any) -> Floats:

@@ -17,9 +17,9 @@ from skstab.feature_selection._integrated import (
     exponent_of,
     measure_of,
     nearest_correlations,
-    numeric_table,
     q_values,
 )
+from skstab.feature_selection._numbers import numeric_table
 
 orders = st.sampled_from([1, 2, 3])
 seeds = st.integers(0, 2**32 - 1)
