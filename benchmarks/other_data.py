@@ -345,25 +345,36 @@ def summary(found, truth):
     }
 
 
-# -- selections that hardly vary ---------------------------------------------------------------------------------------
+# -- selections that hardly vary, and that are hardly any --------------------------------------------------------------
 
 
-def nearly_the_same(n_sets, n_truth):
-    """Five equal effects of 40 features, the five best by F: coverage where most pairs of halves agree entirely."""
+def nearly_the_same():
+    """The five best by F: most pairs of halves agree entirely."""
+    select = partial(k_best, f_regression, 5)
+    return [Case(f"n = {n}", True, equal_effects, select, n, False) for n in (200, 260, 320, 400, 500)]
+
+
+def nearly_nothing():
+    """Penalties so strong that most halves select nothing."""
+    return [Case(f"alpha = {alpha}", True, equal_effects, lasso(alpha), 100, False) for alpha in (1.1, 1.3, 1.5)]
+
+
+def at_an_edge(chosen, n_sets, n_truth):
+    """Coverage with and without the least width, over the data sets of which some half selects a feature."""
     rows, rng = [], np.random.default_rng(7)
-    for n_rows in (200, 260, 320, 400, 500):
-        case = Case(f"n = {n_rows}", True, equal_effects, partial(k_best, f_regression, 5), n_rows, False)
-        truth = get_measure("nogueira")(runs_of(case, rng, n_rows // 2, n_truth) > 0)
-        found = []
+    for case in chosen:
+        true_runs = runs_of(case, rng, case.n_rows // 2, n_truth) > 0
+        truth, found = get_measure("nogueira")(true_runs), []
         for number in range(n_sets):
-            X, y = case.draw(rng, n_rows)
+            X, y = case.draw(rng, case.n_rows)
             splits = ComplementaryPairsSplit(2 * N_PAIRS, random_state=number).split(X)
             halves = np.array([case.select(X[rows], y[rows]) > 0 for rows, _ in splits])
-            found.append((replication_stability(halves, confidence_level=LEVEL), spread_alone(halves)))
+            if halves.any():
+                found.append((replication_stability(halves, confidence_level=LEVEL), spread_alone(halves)))
         own, alone = (summary(kind, truth) for kind in zip(*found, strict=True))
-        names = {"coverage": own["coverage"], "width": own["width"]}
+        names = {"sets": len(found), "coverage": own["coverage"], "width": own["width"]}
         names |= {"spread alone: coverage": alone["coverage"], "width ": alone["width"]}
-        rows.append({"rows": case.name, "Φ(n/2)": truth} | names)
+        rows.append({"case": case.name, "features": true_runs.sum(axis=1).mean(), "Φ(n/2)": truth} | names)
     return pd.DataFrame(rows)
 
 
@@ -443,8 +454,11 @@ def main():
         show(table(found[found["held_out"] == held_out]))
     print("\n## Coverage over the pairs, mean (worst)\n")
     show(means(found))
+    size = (40, 500) if options.quick else (300, 4000)
     print("\n## Where nearly all pairs of halves agree\n")
-    show(nearly_the_same(*((40, 500) if options.quick else (300, 4000))))
+    show(at_an_edge(nearly_the_same(), *size))
+    print("\n## Where most halves select nothing\n")
+    show(at_an_edge(nearly_nothing(), *size))
     floor = found[(found["measure"] == "nogueira") & (found["kind"] == "replication")]["floor"]
     print(f"\nThe lower end of the replication interval is below Φ(n) in {floor.mean():.3f} of the data sets.")
     print(f"\n{n_warned} data sets with a warning about features that take turns; {time.perf_counter() - start:.0f} s")

@@ -172,9 +172,11 @@ def _least_deviation(measure: Measure, table: Table, confidence_level: float) ->
 
 def _one_exchange(measure: Measure, supports: Supports) -> float:
     """By how much one exchanged feature changes the similarity of two sets that overlap as the pairs do on average."""
-    size, d = round(supports.sizes.mean()), supports.n_features
-    if measure.within_pairs is None or not 0 < size < d:
+    mean, d = supports.sizes.mean(), supports.n_features
+    if measure.within_pairs is None or not 0 < mean < d or d < 2:
         return 0.0
+    # Runs that mostly select nothing can still differ in a feature.
+    size = int(np.clip(round(mean), 1, d - 1))
     even = np.arange(0, supports.n_runs, 2)
     most = min(size, d - size)  # features that two sets of this size can differ in
     different = np.clip(size - round(overlap(supports, even, even + 1).mean()), 0, most)

@@ -225,7 +225,8 @@ def least_deviation(name, data, level):
     if measure_table().loc[name, "kind"] != "subset":
         return 0.0
     z = np.asarray(data, dtype=bool)
-    (n_runs, d), k = z.shape, round(z.sum(axis=1).mean())
+    n_runs, d = z.shape
+    k = min(max(round(z.sum(axis=1).mean()), 1), d - 1)
     shared = round((z[::2] & z[1::2]).sum(axis=1).mean())
     fewer = shared - 1 if shared > max(0, 2 * k - d) else shared + 1
     sets = [np.isin(np.arange(d), np.r_[k - r : 2 * k - r]) for r in (shared, fewer)]
@@ -258,6 +259,17 @@ def test_pairs_that_are_all_alike_do_not_promise_that_others_are(k, d):
     assert (found.estimate, found.high) == (1, 1)
     assert found.low == pytest.approx(max(1 - stats.t(15).ppf(0.975) * error, -1))
     assert full_size_interval(alike, alike).standard_error > error
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_halves_that_never_agree_on_their_one_feature_do_not_promise_that_others_would_not(turned):
+    # Of every other pair one half selects the first feature, all else is empty: 0.25 features on average.
+    z = np.zeros((32, 40), dtype=bool)
+    z[::4, 0] = True
+    found = replication_stability(~z if turned else z)
+    assert found.estimate < 0
+    assert found.high > 0.25
+    assert found.standard_error == pytest.approx(least_deviation("nogueira", z, 0.95) * np.sqrt(1 / 16 + 1))
 
 
 def test_the_full_size_interval_is_the_formula():
