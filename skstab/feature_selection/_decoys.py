@@ -26,6 +26,7 @@ __all__ = [
     "e_values",
     "fdp_threshold",
     "gaussian_knockoffs",
+    "least_selection",
     "select_against_decoys",
     "with_decoys",
 ]
@@ -39,6 +40,13 @@ _CORRELATED = 0.25  # mean of the largest correlations of the features, from whi
 
 
 # -- the selection -----------------------------------------------------------------------------------------------------
+
+
+def least_selection(n_draws: int, level: float) -> float:
+    """Features that must exceed the decoys of a draw before any is selected: FDP⁺ is at least 1 / #features."""
+    part = 1 if n_draws == 1 else 2
+    least = float(np.floor(part / level))
+    return least if 1 / least <= level / part else least + 1
 
 
 def select_against_decoys(scores: Floats, level: float) -> NDArray[np.bool_]:

@@ -33,7 +33,7 @@ from skstab.feature_selection._calibration import (
     warn_at_edge,
 )
 from skstab.feature_selection._clusters import cluster_codes, representatives
-from skstab.feature_selection._decoys import check_for_decoys, select_against_decoys, with_decoys
+from skstab.feature_selection._decoys import check_for_decoys, least_selection, select_against_decoys, with_decoys
 from skstab.feature_selection._halves import (
     Call,
     Job,
@@ -150,7 +150,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         covariance) to features that are about Gaussian, so columns with two values are refused. The paths are followed
         once more for each draw, with twice as many columns.
     n_decoy_draws : int, default=10
-        Number of times that decoys are drawn. Several draws are merged by e-values.
+        Number of times that decoys are drawn. Several draws are merged by e-values. Decoys can't tell fewer than
+        1 / `fdr` features from chance, or 2 / `fdr` with several draws: nothing is then selected, with a warning.
     fdr : float, default=None
         Target level of the share of wrong features among the selected ones: by `q_values_` or, where `decoys` is set,
         by decoys.
@@ -741,6 +742,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         """Select by expected false positives, q-values or decoys."""
         if name == "fdr" and self.decoys is not None:
             mask = select_against_decoys(self.decoy_scores_, value)
+            if not mask.any():
+                self._warn_of_too_few(value)
         elif not hasattr(self, "efp_"):
             raise ValueError(_why_no_scores(name))
         else:
@@ -756,6 +759,14 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
                 "pairs of halves no more often than if the pairs were independent, and may be too small here; cluster "
                 "the features (groups) or use a bound (pfer)",
             )
+
+    def _warn_of_too_few(self, fdr: float) -> None:
+        least = least_selection(len(self.decoy_scores_), fdr)
+        fewer = "" if len(self.decoy_scores_) == 1 else f", n_decoy_draws=1 needs {least_selection(1, fdr):g}"
+        warn_user(
+            f"nothing is selected: at fdr={fdr:g}, at least {least:g} features must exceed the decoys of a draw{fewer}; "
+            "for fewer relevant features use efp without decoys",
+        )
 
     def _choose(self, units: Any) -> None:
         """Keep a selection of features, or of clusters with one feature each."""

@@ -13,6 +13,7 @@ from skstab.feature_selection._decoys import (
     e_values,
     fdp_threshold,
     gaussian_knockoffs,
+    least_selection,
     select_against_decoys,
     with_decoys,
 )
@@ -53,6 +54,16 @@ def test_merged_e_values_select_the_most_that_the_rule_allows(values, level):
     sizes = [k for k in range(1, p + 1) if k * falling[k - 1] >= p / level - 1e-9]
     expected = values >= falling[max(sizes) - 1] if sizes else np.zeros(p, dtype=bool)
     np.testing.assert_array_equal(e_value_selection(values, level), expected)
+
+
+@given(n_draws=st.integers(1, 3), level=st.floats(0.02, 0.5))
+def test_decoys_select_as_soon_as_the_least_number_exceeds_them(n_draws, level):
+    n = int(least_selection(n_draws, level))
+    scores = np.zeros((n_draws, 2, 2 * n))
+    scores[:, 0, : n - 1] = np.arange(1, n) / n
+    assert not select_against_decoys(scores, level).any()
+    scores[:, 0, n - 1] = 1
+    assert select_against_decoys(scores, level).sum() == n
 
 
 def test_false_discoveries_are_controlled_where_decoys_are_exchangeable():
