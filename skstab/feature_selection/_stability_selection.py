@@ -764,8 +764,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         least = least_selection(len(self.decoy_scores_), fdr)
         fewer = "" if len(self.decoy_scores_) == 1 else f", n_decoy_draws=1 needs {least_selection(1, fdr):g}"
         warn_user(
-            f"nothing is selected: at fdr={fdr:g}, at least {least:g} features must exceed the decoys of a draw{fewer}; "
-            "for fewer relevant features use efp without decoys",
+            f"nothing is selected: at fdr={fdr:g}, at least {least:g} features must exceed the decoys of a draw{fewer};"
+            " for fewer relevant features use efp without decoys",
         )
 
     def _choose(self, units: Any) -> None:

@@ -21,19 +21,19 @@ def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
     """
     if found.verdict == "no signal":
         return "No signal: nothing in these data was found that chance does not find as well."
+    shown = "There is signal" if is_shown else "Signal is not shown"
     if found.has_empty_halves:
-        shown = "There is signal" if is_shown else "Signal is not shown"
         return f"{shown}, and whether other data would give the same features is not known: halves select nothing."
+    if found.has_no_choice:
+        return f"{shown}, but every feature is kept: there is nothing to choose."
     stability, chance = found.replication.estimate, float(found.chance.stabilities.mean())
     alike = "largely other" if stability < _POOR else "partly the same" if stability <= _EXCELLENT else "much the same"
     # Adding zero leaves no "-0.00".
     numbers = (
         f"stability {round(stability, 2) + 0:.2f}{_in_words(found)}, where chance gives {round(chance, 2) + 0:.2f}"
     )
-    if not is_shown:
-        return f"Signal is not shown, and other data would give {alike} features ({numbers})."
-    joint = "but" if stability < _POOR else "and"
-    return f"There is signal, {joint} other data would give {alike} features ({numbers})."
+    joint = "but" if is_shown and stability < _POOR else "and"
+    return f"{shown}, {joint} other data would give {alike} features ({numbers})."
 
 
 def _in_words(found: SelectorAssessment) -> str:

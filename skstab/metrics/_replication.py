@@ -68,7 +68,9 @@ def replication_stability(
 
     B pairs that are all equally similar do not show that others would be: with a probability of 1 − confidence_level
     all B agree even where a share p = 1 − (1 − confidence_level)^(1/B) of pairs differs. For sets, sd(g) is therefore
-    at least the deviation that a share p of pairs with one exchanged feature would cause.
+    at least the deviation that a share p of pairs with one exchanged feature would cause. Halves that all select
+    nothing, or everything, tell nothing about other data: the interval is then the whole range of the measure, and its
+    standard error NaN.
 
     Examples
     --------
@@ -83,7 +85,9 @@ def replication_stability(
     pairs = _within_pairs(chosen, table, "data")
     chosen.warn_if_trivial(table, pairs.estimate)
     least = _least_deviation(chosen, table, confidence_level)
-    return _interval(pairs.estimate, pairs, least, HALF_SIZE, chosen.range(2), "replication", confidence_level)
+    bounds = chosen.range(2)
+    found = _interval(pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level)
+    return _unknown(found, bounds) if _had_no_choice(chosen, table) else found
 
 
 def full_size_interval(
@@ -135,8 +139,19 @@ def full_size_interval(
     least = _least_deviation(chosen, of_halves, confidence_level)
     bounds = chosen.range(table.n_runs)
     found = _interval(chosen.value(table), pairs, least, FULL_SIZE, bounds, "full size", confidence_level)
+    if _had_no_choice(chosen, of_halves):
+        return _unknown(found, bounds)
     floor = _interval(pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level)
     return replace(found, low=min(found.low, floor.low))
+
+
+def _had_no_choice(measure: Measure, table: Table) -> bool:
+    return measure.trivial is not None and measure.trivial(table)
+
+
+def _unknown(interval: StabilityInterval, bounds: tuple[float, float]) -> StabilityInterval:
+    """The whole range: halves that had nothing to choose tell nothing about other data."""
+    return replace(interval, low=bounds[0], high=bounds[1], standard_error=np.nan)
 
 
 def _in_pairs(data: RunsLike, name: str) -> Any:

@@ -36,7 +36,7 @@ from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_estimator, check_jobs, read_data
 from skstab.model_selection._warm_start import split_digest
 from skstab.model_selection._worker import Run, RunPlan, Task, collect, report_failures, run_task, tasks_of
-from skstab.runs import Runs, why_no_support
+from skstab.runs import Reading, Runs, read_emptied, why_no_support
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,9 +217,8 @@ def _refit(plan: RunPlan, X: Any, y: Any, entropy: list[int], measure: Measure) 
     seed = np.random.SeedSequence(entropy, spawn_key=(_REFIT,))
     # Without regard to groups: within small ones a permutation may change little.
     targets = [y, *(permuted_target(y, None, stream(entropy, _REFIT, number)) for number in range(2))]
-    with naming("estimator", "X", "y"):
-        fitted = [seeded(plan.estimator, plan.seeds, seed).fit(X, target) for target in targets]
-    first, *others = (plan.read(model, X, target) for model, target in zip(fitted, targets, strict=True))
+    fitted = [seeded(plan.estimator, plan.seeds, seed) for _ in targets]
+    first, *others = (_read_fit(plan, model, X, target) for model, target in zip(fitted, targets, strict=True))
     first.warned()
     declared = {
         "n_features": X.shape[1],
@@ -232,6 +231,19 @@ def _refit(plan: RunPlan, X: Any, y: Any, entropy: list[int], measure: Measure) 
     Runs.from_selections([first], **declared).table_for(measure)
     same = all(np.array_equal(first.used, other.used) for other in others)
     return declared, same and first.support is not None and bool(0 < first.used.sum() < X.shape[1])
+
+
+def _read_fit(plan: RunPlan, model: Any, X: Any, y: Any) -> Reading:
+    """Fit a model and read it; a pipeline whose selector leaves nothing to be fitted has selected nothing."""
+    try:
+        with naming("estimator", "X", "y"):
+            model.fit(X, y)
+    except (TypeError, ValueError):
+        emptied = read_emptied(model, X.shape[1])
+        if emptied is None:
+            raise
+        return emptied
+    return plan.read(model, X, y)
 
 
 def _names(X: Any) -> list[str] | None:
@@ -300,8 +312,15 @@ def _seed(entropy: list[int], *key: int) -> int:
 
 def _runs(plan: RunPlan, X: Any, parts: Sequence[_Part], declared: dict[str, Any], **settings: Any) -> list[Runs]:
     made = _run(plan, X, parts, **settings)
-    _check_scored([run for runs in made for run in runs if run.fit_error is None])
-    return [_collected(plan, part, runs, X.shape[0], declared) for part, runs in zip(parts, made, strict=True)]
+    _check_scored([run for runs in made for run in runs if run.fit_error is None and not run.is_empty])
+    collected = [
+        collect(runs, plan, part.splits, n_rows=X.shape[0], **declared) for part, runs in zip(parts, made, strict=True)
+    ]
+    fewest = min(range(len(parts)), key=lambda at: len(collected[at]))
+    if len(collected[fewest]) < 2:
+        report_failures(made[fewest], len(collected[fewest]), plan.error_score)
+    report_failures([run for runs in made for run in runs], sum(map(len, collected)), plan.error_score)
+    return collected
 
 
 def _run(
@@ -337,19 +356,13 @@ def _keys(plan: RunPlan, X: Any, parts: Sequence[_Part], scoring: Any) -> Iterat
         yield from keys_of_runs(plan, X, part.y, part.entropy, digests, scoring=scoring).values()
 
 
-def _collected(plan: RunPlan, part: _Part, made: list[Run], n_rows: int, declared: dict[str, Any]) -> Runs:
-    runs = collect(made, plan, part.splits, n_rows=n_rows, **declared)
-    report_failures(made, len(runs), plan.error_score)
-    return runs
-
-
 # -- what they say -----------------------------------------------------------------------------------------------------
 
 
 def _score(whole: Runs, plan: RunPlan, groups: Any) -> ScoreEstimate | None:
-    if plan.scorer is None:
-        return None
     name = plan.score_names[0]
+    if plan.scorer is None or np.isnan(whole.scores[name]).all():
+        return None
     scores, losses = whole.scores[name], whole.row_losses.get(name)
     codes = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     return ScoreEstimate(plan.row_scores.get(name, name), float(np.nanmean(scores)), score_error(scores, losses, codes))
@@ -361,11 +374,13 @@ def _chance(measure: Measure, halves: Runs, permuted: Sequence[Runs], *, ignores
     scores = [_score_of_pairs(runs) for runs in permuted] if halves.scores else []
     n_pairs = len(halves.in_pairs()) // 2
     observed = _stability_of_pairs(measure, halves).mean()
+    # Nothing selected (0) agrees no more than a few features that are never the same (slightly below 0).
+    stability_pvalue = pvalue_above(max(observed, 0.0), np.maximum(as_of_pairs(stabilities, n_pairs), 0.0))
     return Chance(
         stabilities=np.array([values.mean() for values in stabilities]),
         scores=np.array([values.mean() for values in scores]),
-        stability_pvalue=pvalue_above(observed, as_of_pairs(stabilities, n_pairs)),
-        score_pvalue=pvalue_above(_score_of_pairs(halves).mean(), as_of_pairs(scores, n_pairs)) if scores else np.nan,
+        stability_pvalue=stability_pvalue,
+        score_pvalue=_score_pvalue(_score_of_pairs(halves), scores, n_pairs) if scores else np.nan,
         frequencies=Runs.concat(permuted).frequencies().to_numpy(),
         ignores_target=ignores_target,
     )
@@ -374,8 +389,15 @@ def _chance(measure: Measure, halves: Runs, permuted: Sequence[Runs], *, ignores
 def _with_scores(chance: Chance, whole: Runs, permuted: Sequence[Runs]) -> Chance:
     """Compare the scores of bootstraps with those of permuted targets, in place of those of halves."""
     observed, *others = (_known(next(iter(runs.scores.values()))) for runs in (whole, *permuted))
-    pvalue = pvalue_above(observed.mean(), as_of_pairs(others, len(observed)))
+    pvalue = _score_pvalue(observed, others, len(observed))
     return replace(chance, scores=np.array([values.mean() for values in others]), score_pvalue=pvalue)
+
+
+def _score_pvalue(observed: FloatArray, permuted: Sequence[FloatArray], n_pairs: int) -> float:
+    """Compare scores; NaN where a permutation has none, since what it left to predict with was nothing."""
+    if np.isnan(np.concatenate(permuted)).any():
+        return np.nan
+    return pvalue_above(observed.mean(), as_of_pairs(permuted, n_pairs))
 
 
 def _stability_of_pairs(measure: Measure, runs: Runs) -> FloatArray:
@@ -400,5 +422,7 @@ def _curve(measure: Measure, parts: Sequence[Runs], sizes: Sequence[int], level:
     import pandas as pd
 
     found = [runs.replication(measure, confidence_level=level) for runs in parts]
-    rows = [{"stability": it.estimate, "low": it.low, "high": it.high} for it in found]
+    # Without a standard error, halves or blocks had nothing to choose: their stability is 1 by convention only.
+    known = [np.nan if np.isnan(it.standard_error) else it.estimate for it in found]
+    rows = [{"stability": value, "low": it.low, "high": it.high} for value, it in zip(known, found, strict=True)]
     return pd.DataFrame(rows, index=pd.Index(sizes, name="n_rows"))

@@ -27,6 +27,7 @@ _NOTHING_IN_HALVES = (
     "most halves of the data select nothing with these settings. A penalty that counts rows (C) is stronger on fewer "
     "rows; a weaker one would show it."
 )
+_NOTHING_TO_CHOOSE = "every feature is kept: there is nothing to choose, and nothing that other data could confirm."
 
 
 class ScoreEstimate(NamedTuple):
@@ -70,7 +71,8 @@ class Chance:
         Share of permutations at least as stable as the data, (1 + number) / (1 + n_permutations). Each permutation has
         fewer pairs of halves than the data; its deviation is shrunk to that of as many pairs.
     score_pvalue : float
-        The same of the score; NaN where the selector has none.
+        The same of the score; NaN where the selector has none, or where a permutation has none because its runs
+        selected nothing to predict with.
     frequencies : ndarray of shape (n_features,)
         Share of the runs with permuted targets that selected each feature.
     ignores_target : bool
@@ -92,9 +94,10 @@ class Chance:
     ignores_target: bool
 
     def __repr__(self) -> str:
-        score = f", score {self.scores.mean():.3f}" if self.scores.size else ""
+        is_scored = not np.isnan(self.score_pvalue)
+        score = f", score {self.scores.mean():.3f}" if is_scored else ""
         tests = f"p = {self.stability_pvalue:.3f} for stability"
-        tests += f", p = {self.score_pvalue:.3f} for the score" if self.scores.size else ""
+        tests += f", p = {self.score_pvalue:.3f} for the score" if is_scored else ""
         return f"Chance(stability {self.stabilities.mean():.2f}{score} with permuted targets; {tests})"
 
 
@@ -118,7 +121,8 @@ class SelectorAssessment:
     chance : Chance
         The same with permuted targets.
     curve : DataFrame
-        Replication by the number of rows, measured on disjoint blocks: `stability`, `low`, `high`, indexed by `n_rows`.
+        Replication by the number of rows, measured on disjoint blocks: `stability` (NaN where there was nothing to
+        choose), `low`, `high`, indexed by `n_rows`.
     runs : Runs
         The runs on the bootstraps, with the selection on all rows as their `refit`.
     halves : Runs
@@ -131,7 +135,9 @@ class SelectorAssessment:
     reason : str
         The sentence that says why.
     has_empty_halves : bool
-        Whether most halves select nothing though bootstraps do: `replication` then says nothing.
+        Whether most halves select nothing: `replication` then says nothing.
+    has_no_choice : bool
+        Whether all halves agree because each of them keeps every feature, or nothing.
 
     Examples
     --------
@@ -168,8 +174,13 @@ class SelectorAssessment:
 
     @property
     def has_empty_halves(self) -> bool:
-        """Whether most halves select nothing though bootstraps do."""
-        return selects_rarely(self.halves) and not selects_rarely(self.runs)
+        """Whether most halves select nothing."""
+        return selects_rarely(self.halves)
+
+    @property
+    def has_no_choice(self) -> bool:
+        """Whether all halves agree because each of them keeps every feature, or nothing."""
+        return bool(np.isnan(self.replication.standard_error))
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the numbers.
@@ -178,7 +189,8 @@ class SelectorAssessment:
         -------
         table : DataFrame
             One row per quantity, indexed by its name: its `estimate`, the ends `low` and `high` of its interval, what
-            the interval is `about`, and the mean with permuted targets, `chance`, with the p-value against it.
+            the interval is `about`, and the mean with permuted targets, `chance`, with the p-value against it. The
+            estimate of the replication is NaN where halves had nothing to choose (in `replication` 1 by convention).
         """
         import pandas as pd
 
@@ -191,6 +203,8 @@ class SelectorAssessment:
             name: {"estimate": it.estimate, "low": it.low, "high": it.high, "about": it.about}
             for name, it in intervals.items()
         }
+        if self.has_no_choice:
+            rows["replication, half the size"]["estimate"] = np.nan
         rows["replication, half the size"] |= _against(self.chance.stabilities, self.chance.stability_pvalue)
         if self.score is not None:
             half = 1.96 * self.score.standard_error
@@ -227,7 +241,7 @@ class SelectorAssessment:
 
 
 def _against(values: FloatArray, pvalue: float) -> dict[str, float]:
-    return {"chance": float(values.mean()), "pvalue": pvalue} if values.size else {}
+    return {} if np.isnan(pvalue) else {"chance": float(values.mean()), "pvalue": pvalue}
 
 
 # -- the verdict -------------------------------------------------------------------------------------------------------
@@ -237,12 +251,17 @@ def verdict_of(found: SelectorAssessment) -> tuple[Verdict, str]:
     """Say whether there is signal, and whether other data would give the same features."""
     if found.chance.ignores_target:
         return _without_target(found)
-    pvalue = found.chance.stability_pvalue if found.score is None else found.chance.score_pvalue
+    pvalue = found.chance.score_pvalue if _is_scored(found) else found.chance.stability_pvalue
     if not pvalue <= LEVEL:
         return "no signal", f"No signal: {_not_above_chance(found)}"
     stable = found.replication.estimate >= _POOR and not found.has_empty_halves
     verdict: Verdict = "signal, stable" if stable else "signal, unstable"
     return verdict, f"{verdict.capitalize()}: {_above_chance(found)}. {_replicated(found)}"
+
+
+def _is_scored(found: SelectorAssessment) -> bool:
+    """Whether the score says if there is signal, and not the agreement of halves."""
+    return found.score is not None and not np.isnan(found.chance.score_pvalue)
 
 
 def _without_target(found: SelectorAssessment) -> tuple[Verdict, str]:
@@ -255,37 +274,41 @@ def _without_target(found: SelectorAssessment) -> tuple[Verdict, str]:
 
 def _not_above_chance(found: SelectorAssessment) -> str:
     chance = found.chance
-    if found.score is None and found.has_empty_halves:
-        return f"nothing shows that there is any: {_NOTHING_IN_HALVES}"
-    if found.score is None:
+    if found.score is not None and _is_scored(found):
         return (
-            f"two independent halves of the data select alike no more ({found.replication.estimate:.2f}) than with "
-            f"permuted targets ({chance.stabilities.mean():.2f}, p = {chance.stability_pvalue:.3f}). The list of "
-            "features should not be reported as a finding."
+            f"the selected features predict no better ({found.score.name} {found.score.mean:.3f}) than with permuted "
+            f"targets ({chance.scores.mean():.3f}, p = {chance.score_pvalue:.3f}). The list of features should not be "
+            f"reported as a finding, however stable it looks (agreement of bootstraps {found.agreement.estimate:.2f})."
         )
+    if found.has_empty_halves:
+        return f"nothing shows that there is any: {_why_unknown(found)}"
+    if found.has_no_choice:
+        return f"nothing shows that there is any: {_NOTHING_TO_CHOOSE}"
     return (
-        f"the selected features predict no better ({found.score.name} {found.score.mean:.3f}) than with permuted "
-        f"targets ({chance.scores.mean():.3f}, p = {chance.score_pvalue:.3f}). The list of features should not be "
-        f"reported as a finding, however stable it looks (agreement of bootstraps {found.agreement.estimate:.2f})."
+        f"two independent halves of the data select alike no more ({found.replication.estimate:.2f}) than with "
+        f"permuted targets ({chance.stabilities.mean():.2f}, p = {chance.stability_pvalue:.3f}). The list of "
+        "features should not be reported as a finding."
     )
 
 
 def _above_chance(found: SelectorAssessment) -> str:
     chance = found.chance
-    if found.score is None:
+    if _is_scored(found):
         return (
-            f"two independent halves of the data select more alike than with permuted targets "
-            f"({chance.stabilities.mean():.2f}, p = {chance.stability_pvalue:.3f})"
+            f"the selected features predict ({found.score}) better than with permuted targets "
+            f"({chance.scores.mean():.3f}, p = {chance.score_pvalue:.3f})"
         )
     return (
-        f"the selected features predict ({found.score}) better than with permuted targets ({chance.scores.mean():.3f}, "
-        f"p = {chance.score_pvalue:.3f})"
+        f"two independent halves of the data select more alike than with permuted targets "
+        f"({chance.stabilities.mean():.2f}, p = {chance.stability_pvalue:.3f})"
     )
 
 
 def _replicated(found: SelectorAssessment) -> str:
     if found.has_empty_halves:
-        return f"Whether other data would give the same features is not known: {_NOTHING_IN_HALVES}"
+        return f"Whether other data would give the same features is not known: {_why_unknown(found)}"
+    if found.has_no_choice:
+        return _NOTHING_TO_CHOOSE.capitalize()
     estimate, words = found.replication.estimate, ""
     if found.measure.properties is not None and found.measure.properties.chance_corrected:
         words = f", which is called {stability_in_words(estimate)}"
@@ -294,6 +317,12 @@ def _replicated(found: SelectorAssessment) -> str:
         f"Other data would give {alike} features: two independent halves agree with a stability of "
         f"{found.replication}{words}."
     )
+
+
+def _why_unknown(found: SelectorAssessment) -> str:
+    if selects_rarely(found.runs):
+        return "with these settings most halves of the data, and most bootstraps, select nothing."
+    return _NOTHING_IN_HALVES
 
 
 def selects_rarely(runs: Runs) -> bool:

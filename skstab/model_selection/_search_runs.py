@@ -59,7 +59,7 @@ def run_resample(search: SearchPlan, families: Sequence[Family], X: Any, y: Any,
     with task.progress.around(None, X_train, y_train), reading_with(plan.readers), reading_same_rows(X_train):
         for fitted in walk.fitted(families, X_train):
             run = _read(plan, fitted, X_train, y_train)
-            if run.fit_error is None and left_out is not None:
+            if not run.is_done and left_out is not None:
                 own = left_out._replace(X=deepcopy(left_out.X)) if fitted.alone else left_out
                 score = partial(score_on, run, search.plan_of(fitted.estimator), fitted.estimator, own)
                 run = times.timed(score, fitted.estimator, fitted.candidates)
@@ -72,12 +72,10 @@ def _read(plan: RunPlan, fitted: Fitted, X: Any, y: Any) -> Run:
     if error is None:
         try:
             chosen = plan.read(fitted.estimator, deepcopy(X) if fitted.alone else X, y)
-            return Run(chosen.packed(), scores={}, fit_time=fitted.seconds)
+            return Run(chosen.packed(), fit_time=fitted.seconds)
         except Exception as unreadable:  # noqa: BLE001  raised below, or kept: the other candidates continue
             error = unreadable
-    if plan.error_score == "raise":
-        raise error
-    return Run(fit_error=describe(error))
+    return plan.failed_fit(error, fitted.estimator, X.shape[1], fitted.seconds)
 
 
 class Call(NamedTuple):

@@ -18,7 +18,7 @@ from skstab._typing import IntArray
 from skstab._warnings import describe, warn_user
 from skstab.model_selection._resampling import pairs_of
 from skstab.model_selection._row_scores import RowScored, score_by_row
-from skstab.runs import Reading, Runs, read_run, reading_with, registered_readers
+from skstab.runs import Reading, Runs, read_emptied, read_run, reading_with, registered_readers
 
 
 class Task(NamedTuple):
@@ -56,6 +56,19 @@ class RunPlan:
             raise error
         return Run(fit_error=describe(error))
 
+    def failed_fit(self, error: Exception, estimator: Any, n_features: int, seconds: float) -> Run:
+        """The outcome of a fit that failed: a selection of nothing where that is the reason, without a score."""
+        if self.error_score == "raise":
+            raise error
+        try:
+            emptied = read_emptied(estimator, n_features)
+        except Exception:  # noqa: BLE001  readers may fail in any way; what is told is why the fit failed
+            emptied = None
+        if emptied is None:
+            return Run(fit_error=describe(error))
+        why = None if self.scorer is None else f"nothing was selected: {describe(error)}"
+        return Run(emptied.packed(), scores={}, score_error=why, fit_time=seconds)
+
     def read(self, estimator: Any, X: Any, y: Any) -> Reading:
         """Read what a fitted estimator selected."""
         return read_run(
@@ -80,6 +93,16 @@ class Run(NamedTuple):
     fit_error: str | None = None
     estimator: Any = None
 
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to score: the fit failed, or nothing was selected that could be fitted."""
+        return self.fit_error is not None or self.scores is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was selected."""
+        return self.selection is not None and not self.selection.support.size
+
 
 def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProgress] | None = None) -> list[Task]:
     """Give each split a seed of its own, so that neither the worker nor the number of runs matters."""
@@ -98,10 +121,8 @@ def run_task(plan: RunPlan, X: Any, y: Any, task: Task) -> Run:
     with task.progress.around(estimator, X_train, y_train), reading_with(plan.readers):
         run = _fit(plan, estimator, X_train, y_train, params)
     del X_train, y_train  # their memory serves the test rows
-    if run.fit_error is not None:
-        return run
-    kept = estimator if plan.keep_estimators else None
-    return score_rows(run, plan, estimator, X, y, task.test)._replace(estimator=kept)
+    scored = run if run.is_done else score_rows(run, plan, estimator, X, y, task.test)
+    return scored._replace(estimator=estimator) if plan.keep_estimators and run.fit_error is None else scored
 
 
 def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Run:
@@ -110,10 +131,8 @@ def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) 
         estimator.fit(X, y, **params)
         fit_time = time.perf_counter() - start
         chosen = plan.read(estimator, X, y)
-    except Exception as error:  # any estimator may fail in any way; the other runs continue
-        if plan.error_score == "raise":
-            raise
-        return Run(fit_error=describe(error))
+    except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other runs continue
+        return plan.failed_fit(error, estimator, X.shape[1], time.perf_counter() - start)
     return Run(chosen.packed(), fit_time=fit_time)
 
 

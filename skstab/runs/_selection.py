@@ -6,6 +6,7 @@ scaled, and assigned to the columns of the input.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,11 +36,11 @@ from skstab.runs._columns import combine_parts, output_to_input_columns, scatter
 from skstab.runs._outputs import RunOutputs
 from skstab.runs._packed import Reading, Selection
 from skstab.runs._readers import keeps_every_feature
-from skstab.runs._trace import Expanded, Source, Trace, inner_model, known_width, trace_of
+from skstab.runs._trace import Expanded, Source, Trace, inner_model, is_fitted, known_width, trace_of
 from skstab.runs._values import Getter, asked_values, coef_rows, declares_weights, given_rows, own_rows
 from skstab.runs._view import UnreadableError, View
 
-__all__ = ["Selection", "last_step_of", "read_run", "selection_of", "support_of", "why_no_support"]
+__all__ = ["Selection", "last_step_of", "read_emptied", "read_run", "selection_of", "support_of", "why_no_support"]
 
 # Their zeros are accidents of the data (a constant column), not a selection. For models that are not listed a zero
 # coefficient is a dropped feature.
@@ -191,6 +192,51 @@ def read_run(
         raise ValueError(why or _why_nothing(trace.sources[0].model if trace.sources else estimator))
     outputs = None if trace.expanded is None else _outputs(trace.expanded, _names_in(estimator, X, n_features))
     return Reading(selection, outputs, why)
+
+
+@naming("estimator")
+def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
+    """Read a pipeline that could not be fitted because its selectors left no feature for the steps after them.
+
+    Such a run has selected nothing, which is an answer; left out as a failure, it would make the others look more
+    stable than the selector is.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator whose `fit` failed.
+    n_features : int
+        Number of features of its input.
+
+    Returns
+    -------
+    reading : Reading or None
+        An empty selection; None where the fit failed for another reason.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.feature_selection import SelectFwe, f_regression
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from skstab.runs import read_emptied
+    >>> rng = np.random.default_rng(0)
+    >>> pipe = make_pipeline(SelectFwe(f_regression), LinearRegression())
+    >>> try:
+    ...     pipe.fit(rng.normal(size=(50, 3)), rng.normal(size=50))
+    ... except ValueError:
+    ...     print(read_emptied(pipe, 3).support)
+    [False False False]
+    """
+    before = steps_of(estimator)[:-1] if isinstance(estimator, Pipeline) else []
+    fitted = list(takewhile(lambda step: is_fitted(step[1]), before))
+    # Of the shortest part that ends with a selector: what comes after it was given no feature.
+    for end in range(1, len(fitted) + 1):
+        selected = trace_of(Pipeline(fitted[:end]), n_features, View(None, None)).selected
+        if selected is not None and not len(selected):
+            nothing = np.zeros(n_features)
+            return Reading(Selection(nothing.astype(bool), nothing, nothing, True), None, None)
+    return None
 
 
 def _names_in(estimator: Any, X: Any, n_features: int) -> Any:

@@ -31,7 +31,7 @@ from skstab.runs._readers import columns_of, read_by_readers
 from skstab.runs._values import Getter, declares_weights, own_width
 from skstab.runs._view import Take, TakeRows, View, is_sampler
 
-__all__ = ["Expanded", "Source", "Trace", "inner_model", "known_width", "trace_of"]
+__all__ = ["Expanded", "Source", "Trace", "inner_model", "is_fitted", "known_width", "trace_of"]
 
 
 class Source(NamedTuple):
@@ -234,12 +234,12 @@ def inner_model(wrapper: Any, widths: tuple[int | None, ...]) -> Any:
     """Return the fitted model that a wrapper hands its features to, or None; `widths` are how many it may take."""
     for attribute in ("best_estimator_", "estimator_", "regressor_"):
         inner = getattr(wrapper, attribute, None)
-        if inner is not None and _is_fitted(inner) and _width(inner) in widths:
+        if inner is not None and is_fitted(inner) and _width(inner) in widths:
             return inner
     return None
 
 
-def _is_fitted(model: Any) -> bool:
+def is_fitted(model: Any) -> bool:
     """Whether a model is fitted, unlike the template that ensembles have as `estimator_`."""
     try:
         check_is_fitted(model)

@@ -327,10 +327,15 @@ def test_runs_know_their_pairs():
 
 @pytest.mark.parametrize("fill", [0, 1])
 @pytest.mark.parametrize("name", ["nogueira", "jaccard", "importance_weighted", "effective"])
-def test_nothing_to_choose_is_full_agreement_with_a_warning(name, fill):
+def test_nothing_to_choose_is_full_agreement_and_tells_nothing_about_other_data(name, fill):
+    trivial = np.full((8, 5), fill)
     with pytest.warns(RuntimeWarning, match=f"nothing to choose .* the {name} stability is 1 by convention"):
-        found = replication_stability(np.full((8, 5), fill), measure=name)
-    assert (found.low, found.estimate, found.high) == (1, 1, 1)
+        found = replication_stability(trivial, measure=name)
+    assert found.estimate == 1
+    assert (found.low, found.high) == get_measure(name).range(2)
+    assert np.isnan(found.standard_error)
+    whole = full_size_interval(draw(10, 0)[:, :5], trivial, measure=name)
+    assert (whole.low, whole.high) == get_measure(name).range(10)
 
 
 @pytest.mark.parametrize("n_runs", [2, 4, 7])

@@ -13,15 +13,29 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.datasets import make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SequentialFeatureSelector, VarianceThreshold
+from sklearn.feature_selection import (
+    RFE,
+    SelectFdr,
+    SelectFromModel,
+    SelectKBest,
+    SequentialFeatureSelector,
+    VarianceThreshold,
+    f_regression,
+)
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit, StabilityCV, WholeSampleSplit
-from skstab.model_selection._worker import noise_scale
+from skstab.model_selection import (
+    BootstrapSplit,
+    ComplementaryPairsSplit,
+    StabilityCV,
+    StabilitySearchCV,
+    WholeSampleSplit,
+)
+from skstab.model_selection._worker import RunPlan, noise_scale
 
 N, D = 60, 12
 FEW = BootstrapSplit(6, random_state=0)
@@ -758,3 +772,42 @@ def test_summary_of_what_there_is():
     assert list(StabilityCV(sequential, cv=FEW).fit(X, y).summary().columns) == [*frequency, "selected"]
     table = StabilityCV(Lasso(alpha=30.0), cv=FEW, support="consensus", threshold=1).fit(X, y).summary()
     np.testing.assert_array_equal(table["selected"], table["frequency"] == 1)
+
+
+# -- runs that select nothing ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@pytest.mark.parametrize("kind", ["StabilityCV", "search"])
+def test_a_pipeline_that_keeps_nothing_is_a_run_that_selected_nothing(kind):
+    """Left out as failures, such runs would make the others look more stable than the selector is."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((100, 40))
+    y = rng.standard_normal(100) + 0.35 * X[:, :4].sum(axis=1)
+    pipe, cv = make_pipeline(SelectFdr(f_regression, alpha=0.1), Ridge()), KFold(5)
+    models = {
+        "StabilityCV": StabilityCV(pipe, cv=cv, return_estimators=True),
+        "search": StabilitySearchCV(pipe, {"ridge__alpha": [1.0]}, cv=cv, random_state=0),
+    }
+    with pytest.warns(UserWarning, match=r"^scoring failed in 1 of 5 .* nothing was selected: ValueError"):
+        found = models[kind].fit(X, y).runs_
+    runs = found if kind == "StabilityCV" else found[0]
+    expected = np.array([pipe[0].fit(X[train], y[train]).get_support() for train, _ in cv.split(X)])
+    np.testing.assert_array_equal(dense(runs.supports), expected)
+    assert (expected.sum(axis=1) == 0).sum() == np.isnan(runs.scores["score"]).sum() == 1
+    np.testing.assert_array_equal(dense(runs.importances) > 0, expected)
+    assert runs.n_failed == 0
+    assert np.isfinite(runs.fit_times).all()
+    with pytest.raises(ValueError, match="Found array with 0 feature"):
+        StabilityCV(pipe, cv=cv, error_score="raise").fit(X, y)
+
+
+def test_a_reader_that_fails_too_does_not_hide_why_the_fit_failed():
+    class Odd(VarianceThreshold):
+        def __skstab_selection__(self):
+            raise KeyError("odd")
+
+    X, _ = make_data()
+    pipe = make_pipeline(Odd(), Ridge())
+    pipe[0].fit(X)
+    assert RunPlan(pipe).failed_fit(ValueError("why"), pipe, D, 0.0).fit_error == "ValueError: why"

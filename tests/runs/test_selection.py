@@ -70,7 +70,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
-from skstab.runs import _view, read_run, reading_same_rows
+from skstab.runs import _view, read_emptied, read_run, reading_same_rows
 from skstab.runs._selection import (
     _DENSE,
     Selection,
@@ -1257,3 +1257,47 @@ def test_a_search_for_the_penalty_that_chose_one_that_drops_nothing(regression):
     assert selection_of(model, X, y).support is not None
     model.l1_ratio_ = 0.0
     assert selection_of(model, X, y).support is None
+
+
+# -- pipelines that can't be fitted since nothing was selected ---------------------------------------------------------
+
+NOTHING = SelectFwe(f_regression, alpha=1e-300)
+
+
+def failed(estimator, X, y):
+    with warnings.catch_warnings(action="ignore"), pytest.raises(ValueError):  # noqa: PT011  whatever it says
+        estimator.fit(X, y)
+    return estimator
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(NOTHING, Ridge()),
+        make_pipeline(StandardScaler(), SelectKBest(f_regression, k=3), NOTHING, StandardScaler(), Ridge()),
+        make_pipeline(make_pipeline(StandardScaler(), NOTHING), Ridge()),
+        make_pipeline(FeatureUnion([("a", NOTHING), ("b", clone(NOTHING))]), Ridge()),
+    ],
+    ids=["selector", "among steps", "nested", "union"],
+)
+def test_a_pipeline_whose_selector_kept_nothing_has_selected_nothing(estimator, regression):
+    X, y = regression
+    found = read_emptied(failed(clone(estimator), X, y), X.shape[1])
+    assert found.support.dtype == bool
+    for row in found.selection[:3]:
+        np.testing.assert_array_equal(row, np.zeros(X.shape[1]))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(SelectKBest(f_regression, k=3), Ridge(alpha=-1.0)),
+        make_pipeline(SelectKBest(f_regression, k=-1), Ridge()),
+        make_pipeline(StandardScaler(), Ridge(alpha=-1.0)),
+        Lasso(alpha=-1.0),
+    ],
+    ids=["model", "selector", "no selector", "no pipeline"],
+)
+def test_a_fit_that_failed_for_another_reason_is_not_an_empty_selection(estimator, regression):
+    X, y = regression
+    assert read_emptied(failed(clone(estimator), X, y), X.shape[1]) is None
