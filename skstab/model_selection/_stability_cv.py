@@ -112,6 +112,8 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         algorithm, or by noise, from instability caused by the sample.
     error_score : "raise" or number, default=np.nan
         A run whose fit fails is left out, counted in `n_failed_` and warned about; a score that fails has this value.
+        A pipeline that can't be fitted since its selector keeps nothing is a run that selected nothing, without a
+        score.
         "raise" raises instead.
     warm_start : bool, default=False
         Whether a further call to `fit` with more splits adds only the new runs. The data, the estimator and the first
