@@ -38,7 +38,7 @@ SIZES = [
 ]
 EFFECTS = {"noise": (0, 0.0), "clear": (3, 1.5), "weaker": (5, 1.0)}  # number of features, coefficient
 KINDS = ("k best", "L1", "elimination", "k best alone")
-STRICT = ("FDR", "FDR alone", "FWE alone", "L1 alone")
+STRICT = ("false discoveries", "false discoveries alone", "family-wise alone", "L1 alone")
 
 
 def make_table(number, signal):
@@ -63,9 +63,9 @@ def make_selector(kind, classes):
         "L1": make_pipeline(StandardScaler(), sparse),
         "elimination": make_pipeline(StandardScaler(), RFE(model, n_features_to_select=5, step=0.3), model),
         "k best alone": best,
-        "FDR": make_pipeline(SelectFdr(score, alpha=0.1), model),
-        "FDR alone": SelectFdr(score, alpha=0.1),
-        "FWE alone": SelectFwe(score),
+        "false discoveries": make_pipeline(SelectFdr(score, alpha=0.1), model),
+        "false discoveries alone": SelectFdr(score, alpha=0.1),
+        "family-wise alone": SelectFwe(score),
         "L1 alone": make_pipeline(StandardScaler(), SelectFromModel(strong, threshold=1e-10)),
     }[kind]
 

@@ -103,7 +103,8 @@ class ReplicationDisplay:
         -------
         table : DataFrame
             One row per point: its `kind` ("halves", "bootstraps" or "chance"), the number of rows `n_rows` of each
-            sample, the `stability` and the ends `low` and `high` of its interval.
+            sample, the `stability`, NaN where there was nothing to choose, and the ends `low` and `high` of its
+            interval.
         """
         return self.table[_COLUMNS].reset_index(drop=True)
 
@@ -139,11 +140,13 @@ class ReplicationDisplay:
         return self
 
     def _points(self, rows: pd.DataFrame, fmt: str, colour: str) -> Any:
+        unknown = rows[rows["stability"].isna() & np.isfinite(rows[["low", "high"]]).all(axis=1)]
+        self.ax_.vlines(unknown["n_rows"], unknown["low"], unknown["high"], colors=colour, linewidth=1.2)
         lengths = np.abs(rows[["low", "high"]].to_numpy().T - rows["stability"].to_numpy())
         return self.ax_.errorbar(
             rows["n_rows"],
             rows["stability"],
-            yerr=None if np.isnan(lengths).any() else lengths,
+            yerr=None if np.isnan(lengths).all() else lengths,
             fmt=fmt,
             color=colour,
             capsize=3,

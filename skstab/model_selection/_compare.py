@@ -133,7 +133,11 @@ def compare_selectors(
     settings: dict[str, Any] = {"scoring": scoring, "measure": measure, "n_jobs": n_jobs, "random_state": random_state}
     runs = {}
     for name, selector in named.items():
-        runs[name] = StabilityCV(clone(selector), cv=splits, checkpoint=checkpoint, **settings).fit(data, target)
+        try:
+            runs[name] = StabilityCV(clone(selector), cv=splits, checkpoint=checkpoint, **settings).fit(data, target)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"This is of selectors[{name!r}].")
+            raise
         if on_progress is not None:
             on_progress(name)
     dummy = dummy_scores(next(iter(named.values())), scoring, target, splits) if scorable else None

@@ -15,7 +15,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, T
 from sklearn.datasets import make_classification, make_multilabel_classification, make_regression
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectorMixin, f_classif, f_regression
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectFwe,
+    SelectKBest,
+    SelectorMixin,
+    f_classif,
+    f_regression,
+)
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
@@ -951,3 +959,13 @@ def test_progress_is_reported_selector_by_selector():
     selectors, seen = {f"best {k}": SelectKBest(k=k) for k in (1, 2, 3)}, []
     compare_selectors(selectors, X, y, cv=BootstrapSplit(4, random_state=0), on_progress=seen.append)
     assert seen == list(selectors)
+
+
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+def test_an_error_says_which_selector_it_is_of():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
+    nothing = make_pipeline(SelectFwe(f_regression, alpha=1e-300), Ridge())
+    with pytest.raises(ValueError, match="Found array with 0 feature") as caught:
+        compare_selectors({"some": Lasso(0.01), "none": nothing}, X, y, random_state=0)
+    assert caught.value.__notes__ == ["This is of selectors['none']."]
