@@ -60,10 +60,7 @@ class RunPlan:
         """The outcome of a fit that failed: a selection of nothing where that is the reason, without a score."""
         if self.error_score == "raise":
             raise error
-        try:
-            emptied = read_emptied(estimator, n_features)
-        except Exception:  # noqa: BLE001  readers may fail in any way; what is told is why the fit failed
-            emptied = None
+        emptied = read_emptied(estimator, n_features)
         if emptied is None:
             return Run(fit_error=describe(error))
         why = None if self.scorer is None else f"nothing was selected: {describe(error)}"

@@ -232,7 +232,10 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
     fitted = list(takewhile(lambda step: is_fitted(step[1]), before))
     # Of the shortest part that ends with a selector: what comes after it was given no feature.
     for end in range(1, len(fitted) + 1):
-        selected = trace_of(Pipeline(fitted[:end]), n_features, View(None, None)).selected
+        try:
+            selected = trace_of(Pipeline(fitted[:end]), n_features, View(None, None)).selected
+        except Exception:  # noqa: BLE001  what a failed fit left half done may break in any way when it is read
+            return None
         if selected is not None and not len(selected):
             nothing = np.zeros(n_features)
             return Reading(Selection(nothing.astype(bool), nothing, nothing, True), None, None)

@@ -238,6 +238,13 @@ def test_pipelines_whose_selector_keeps_nothing():
     assert "nothing shows that there is any: most halves" in noise.reason
 
 
+def test_a_fit_that_fails_says_why():
+    X, y = normal(1, 0)
+    gaps = pd.DataFrame(X).rename(columns=str).mask(X > 2)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        assess_selector(make_pipeline(strict(), Ridge()), gaps, y, random_state=0)
+
+
 @pytest.mark.filterwarnings("ignore:all runs agree because there was nothing to choose:RuntimeWarning")
 def test_selectors_that_keep_every_feature_have_nothing_to_choose():
     X, y = normal(1, 0)

@@ -35,7 +35,7 @@ from skstab.model_selection import (
     StabilitySearchCV,
     WholeSampleSplit,
 )
-from skstab.model_selection._worker import RunPlan, noise_scale
+from skstab.model_selection._worker import noise_scale
 
 N, D = 60, 12
 FEW = BootstrapSplit(6, random_state=0)
@@ -800,14 +800,3 @@ def test_a_pipeline_that_keeps_nothing_is_a_run_that_selected_nothing(kind):
     assert np.isfinite(runs.fit_times).all()
     with pytest.raises(ValueError, match="Found array with 0 feature"):
         StabilityCV(pipe, cv=cv, error_score="raise").fit(X, y)
-
-
-def test_a_reader_that_fails_too_does_not_hide_why_the_fit_failed():
-    class Odd(VarianceThreshold):
-        def __skstab_selection__(self):
-            raise KeyError("odd")
-
-    X, _ = make_data()
-    pipe = make_pipeline(Odd(), Ridge())
-    pipe[0].fit(X)
-    assert RunPlan(pipe).failed_fit(ValueError("why"), pipe, D, 0.0).fit_error == "ValueError: why"

@@ -1301,3 +1301,15 @@ def test_a_pipeline_whose_selector_kept_nothing_has_selected_nothing(estimator, 
 def test_a_fit_that_failed_for_another_reason_is_not_an_empty_selection(estimator, regression):
     X, y = regression
     assert read_emptied(failed(clone(estimator), X, y), X.shape[1]) is None
+
+
+def test_what_can_not_be_read_of_a_failed_fit_is_not_an_empty_selection(regression):
+    class Odd(VarianceThreshold):
+        def __skstab_selection__(self):
+            raise KeyError("odd")
+
+    X, y = regression
+    assert read_emptied(failed(make_pipeline(Odd(), Ridge(alpha=-1.0)), X, y), X.shape[1]) is None
+    gaps = pd.DataFrame(X).rename(columns=str).mask(X > 1)
+    # A selector that failed itself has the names of its features, but no scores.
+    assert read_emptied(failed(make_pipeline(SelectKBest(f_regression, k=1), Ridge()), gaps, y), X.shape[1]) is None
