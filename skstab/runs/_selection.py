@@ -233,12 +233,14 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
     # Of the shortest part that ends with a selector: what comes after it was given no feature.
     for end in range(1, len(fitted) + 1):
         try:
-            selected = trace_of(Pipeline(fitted[:end]), n_features, View(None, None)).selected
+            trace = trace_of(Pipeline(fitted[:end]), n_features, View(None, None))
         except Exception:  # noqa: BLE001  what a failed fit left half done may break in any way when it is read
             return None
-        if selected is not None and not len(selected):
+        if trace.selected is not None and not len(trace.selected):
             nothing = np.zeros(n_features)
-            return Reading(Selection(nothing.astype(bool), nothing, nothing, True), None, None)
+            names = _names_in(estimator, None, n_features)
+            outputs = None if trace.expanded is None else _outputs(trace.expanded, names)
+            return Reading(Selection(nothing.astype(bool), nothing, nothing, True), outputs, None)
     return None
 
 

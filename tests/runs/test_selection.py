@@ -64,6 +64,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     QuantileTransformer,
     RobustScaler,
+    SplineTransformer,
     StandardScaler,
     TargetEncoder,
 )
@@ -1286,6 +1287,17 @@ def test_a_pipeline_whose_selector_kept_nothing_has_selected_nothing(estimator, 
     assert found.support.dtype == bool
     for row in found.selection[:3]:
         np.testing.assert_array_equal(row, np.zeros(X.shape[1]))
+    assert found.outputs is None
+
+
+def test_outputs_of_encoders_are_not_selected_where_nothing_is(regression):
+    X, y = regression
+    named = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    pipe = make_pipeline(SplineTransformer(n_knots=3, degree=1), NOTHING, Ridge())
+    names, inputs, support = read_emptied(failed(clone(pipe), named, y), 2).outputs
+    assert list(names) == list(SplineTransformer(n_knots=3, degree=1).fit(named).get_feature_names_out())
+    np.testing.assert_array_equal(inputs, [0, 0, 0, 1, 1, 1])
+    assert not support.any()
 
 
 @pytest.mark.parametrize(
