@@ -63,7 +63,7 @@ CASES = {
     "weights": (Lasso(), {"weakness": 0.5, "resampling": "subsample"}),
     "clusters": (Lasso(), {"groups": np.arange(D + 1) // 2, "pfer": 1}),
     "importances": (RandomForestRegressor(5, max_depth=2), {"efp": 1}),
-    "decoys": (Lasso(), {"decoys": "permuted", "fdr": 0.3, "n_decoy_draws": 2}),
+    "decoys": (Lasso(), {"decoys": "permuted", "fdr": 0.9, "n_decoy_draws": 2}),
     "selector": (
         SelectKBest(f_regression),
         {"param_name": "k", "param_values": [1, 3], "resampling": KFold(4), "q": 2},
