@@ -745,6 +745,7 @@ def test_failed_fits_are_left_out_and_failed_candidates_are_missing(classes):
         searched(pipe, {"fragile__always": [True]}, classes, cv=cv)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # without an L1 penalty, scikit-learn 1.8
 def test_a_candidate_that_cannot_be_measured_is_named_with_the_reason(numbers):
     with pytest.warns(FitFailedWarning) as caught:
         search = searched(ElasticNet(), {"l1_ratio": [0, 0.5]}, numbers)
