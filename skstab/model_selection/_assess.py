@@ -312,7 +312,7 @@ def _seed(entropy: list[int], *key: int) -> int:
 
 def _runs(plan: RunPlan, X: Any, parts: Sequence[_Part], declared: dict[str, Any], **settings: Any) -> list[Runs]:
     made = _run(plan, X, parts, **settings)
-    _check_scored([run for runs in made for run in runs if run.fit_error is None and not run.is_empty])
+    _check_scored([run for runs in made for run in runs if run.fit_error is None and not run.emptied])
     collected = [
         collect(runs, plan, part.splits, n_rows=X.shape[0], **declared) for part, runs in zip(parts, made, strict=True)
     ]

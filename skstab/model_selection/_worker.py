@@ -64,7 +64,7 @@ class RunPlan:
         if emptied is None:
             return Run(fit_error=describe(error))
         why = None if self.scorer is None else f"nothing was selected: {describe(error)}"
-        return Run(emptied.packed(), scores={}, score_error=why, fit_time=seconds)
+        return Run(emptied.packed(), scores={}, score_error=why, fit_time=seconds, emptied=True)
 
     def read(self, estimator: Any, X: Any, y: Any) -> Reading:
         """Read what a fitted estimator selected."""
@@ -89,16 +89,12 @@ class Run(NamedTuple):
     score_time: float = np.nan
     fit_error: str | None = None
     estimator: Any = None
+    emptied: bool = False  # whether a selector left nothing for the steps after it to be fitted on
 
     @property
     def is_done(self) -> bool:
         """Whether there is nothing to score: the fit failed, or nothing was selected that could be fitted."""
         return self.fit_error is not None or self.scores is not None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was selected."""
-        return self.selection is not None and not self.selection.support.size
 
 
 def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProgress] | None = None) -> list[Task]:

@@ -482,6 +482,7 @@ MAY_BE_NAN = {
     *("threshold_", "pfer_"),  # of a selection by expected false positives
     *("replication", "replication_low", "replication_high"),  # where the halves are too few, or select nothing
     *(f"StabilitySelection{call} stability" for call in ("", ".calibrate", ".retarget")),
+    "assess_selector stability",  # by the number of rows, where there was nothing to choose
     *("low", "high"),  # of an interval that there is not, of few runs or of a stability by chance
     *("gamma_low", "gamma_high", "score_low", "score_high", "stability_low", "stability_high"),  # of no front
     *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested

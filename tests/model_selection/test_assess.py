@@ -238,6 +238,14 @@ def test_pipelines_whose_selector_keeps_nothing():
     assert "nothing shows that there is any: most halves" in noise.reason
 
 
+def test_a_score_that_always_fails_says_why_though_nothing_is_selected():
+    def broken(estimator, X, y):
+        raise RuntimeError("no score")
+
+    with pytest.raises(ValueError, match="scoring failed in all runs, the first time with RuntimeError: no score"):
+        assess_selector(Lasso(100.0), *normal(1, 0), scoring=broken, random_state=0)
+
+
 def test_a_fit_that_fails_says_why():
     X, y = normal(1, 0)
     gaps = pd.DataFrame(X).rename(columns=str).mask(X > 2)
