@@ -491,7 +491,8 @@ MAY_BE_NAN = {
     "importance_contributions stability",  # of a part without importance
     "make_stability_scorer cv",  # as it was given
     *("stability_test statistic", "compare_stability statistic"),  # of runs that do not vary
-    *("row_predictions", "losses", "compare_selectors accuracy", "assess_selector score"),  # of rows that a run did not leave out
+    # Of rows that a run did not leave out.
+    *("row_predictions", "losses", "compare_selectors accuracy", "assess_selector score"),
     *("compare_selectors score", "StabilityCV score"),  # where the function given as scoring fails: `error_score`
     *(f"{name}.{method}" for name in ("StabilityCV", "StabilitySearchCV") for method in _OF_THE_ESTIMATOR),
     *("get_measure", "Measure.look_up", "measure_table"),  # a measure may have no bounds
