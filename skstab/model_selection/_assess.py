@@ -316,10 +316,8 @@ def _runs(plan: RunPlan, X: Any, parts: Sequence[_Part], declared: dict[str, Any
     collected = [
         collect(runs, plan, part.splits, n_rows=X.shape[0], **declared) for part, runs in zip(parts, made, strict=True)
     ]
-    fewest = min(range(len(parts)), key=lambda at: len(collected[at]))
-    if len(collected[fewest]) < 2:
-        report_failures(made[fewest], len(collected[fewest]), plan.error_score)
-    report_failures([run for runs in made for run in runs], sum(map(len, collected)), plan.error_score)
+    # An error of the part with the fewest runs that are left, or one warning about all.
+    report_failures([run for runs in made for run in runs], min(map(len, collected)), plan.error_score)
     return collected
 
 

@@ -94,7 +94,7 @@ class Run(NamedTuple):
     @property
     def is_done(self) -> bool:
         """Whether there is nothing to score: the fit failed, or nothing was selected that could be fitted."""
-        return self.fit_error is not None or self.scores is not None
+        return self.fit_error is not None or self.emptied
 
 
 def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProgress] | None = None) -> list[Task]:
