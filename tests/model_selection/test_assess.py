@@ -246,6 +246,20 @@ def test_a_score_that_always_fails_says_why_though_nothing_is_selected():
         assess_selector(Lasso(100.0), *normal(1, 0), scoring=broken, random_state=0)
 
 
+class NeedsRows(SelectKBest):
+    """A selector that needs more rows than halves have."""
+
+    def fit(self, X, y):
+        if len(X) < 80:
+            raise ValueError("too few rows")
+        return super().fit(X, y)
+
+
+def test_halves_that_all_fail_are_an_error_though_bootstraps_do_not():
+    with pytest.raises(ValueError, match=r"runs failed, too many to compare the rest: ValueError: too few rows"):
+        assess_selector(NeedsRows(f_regression, k=3), *normal(1, 0), random_state=0)
+
+
 def test_a_fit_that_fails_says_why():
     X, y = normal(1, 0)
     gaps = pd.DataFrame(X).rename(columns=str).mask(X > 2)
