@@ -40,8 +40,14 @@ def pythons(folders=FOLDERS):
     """Return one interpreter for each version at hand, by its name: on PATH first, then in these folders."""
     found = {}
     for name in NAMES:
-        installed = [path for folder in folders for path in Path(folder).expanduser().glob(f"*/bin/{name}")]
-        if working := next(filter(runs, filter(None, [shutil.which(name), *installed])), None):
+        installed = [
+            path
+            for folder in folders
+            for path in Path(folder).expanduser().glob(f"*/bin/{name}")
+        ]
+        if working := next(
+            filter(runs, filter(None, [shutil.which(name), *installed])), None
+        ):
             found[name] = str(working)
     return found
 
@@ -54,14 +60,19 @@ def declared():
 
 def runs(python):
     """Whether an interpreter starts: a launcher of a version that is not installed does not."""
-    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 def tracked():
     """Files under version control that a release must contain; none outside a checkout."""
     if not (TOP / ".git").exists():
         return set()
-    listed = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=True
+    ).stdout
     return {name for name in listed.splitlines() if not name.startswith(NOT_RELEASED)}
 
 
@@ -76,10 +87,23 @@ def check_wheel(python, wheel):
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([python, "-m", "venv", f"{folder}/env"], check=True)
         fresh = f"{folder}/env/bin/python"
-        subprocess.run([fresh, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel], check=True)
+        subprocess.run(
+            [
+                fresh,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                wheel,
+            ],
+            check=True,
+        )
         Path(folder, "example.md").write_text(first_example(), encoding="utf-8")
         subprocess.run([fresh, "-I", "-c", RUN, "example.md"], cwd=folder, check=True)
-    print(f"{wheel.name}: the README's first example runs on {python} with core dependencies alone")
+    print(
+        f"{wheel.name}: the README's first example runs on {python} with core dependencies alone"
+    )
 
 
 def first_example():

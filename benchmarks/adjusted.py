@@ -8,7 +8,9 @@ with their draws: it would take hours.
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import time
 from functools import partial
@@ -30,7 +32,9 @@ def similarity_matrix(rng):
     keys = rng.choice(N_FEATURES**2, 4 * N_EDGES, replace=False)
     low, high = keys // N_FEATURES, keys % N_FEATURES
     low, high = low[low < high][:N_EDGES], high[low < high][:N_EDGES]
-    upper = sparse.coo_array((rng.uniform(0.9, 1, low.size), (low, high)), shape=(N_FEATURES, N_FEATURES))
+    upper = sparse.coo_array(
+        (rng.uniform(0.9, 1, low.size), (low, high)), shape=(N_FEATURES, N_FEATURES)
+    )
     return (upper + upper.T).tocsr()
 
 
@@ -45,7 +49,9 @@ def of_sizes(sizes, rng):
 
 
 def matching(similar):
-    return np.count_nonzero(maximum_bipartite_matching(sparse.csr_array(similar >= THRESHOLD)) >= 0)
+    return np.count_nonzero(
+        maximum_bipartite_matching(sparse.csr_array(similar >= THRESHOLD)) >= 0
+    )
 
 
 def greedy(similar):
@@ -53,7 +59,11 @@ def greedy(similar):
     taken, rows, columns = 0, set(), set()
     for edge in np.argsort(-similar[row, column], kind="stable"):
         if row[edge] not in rows and column[edge] not in columns:
-            taken, rows, columns = taken + 1, rows | {row[edge]}, columns | {column[edge]}
+            taken, rows, columns = (
+                taken + 1,
+                rows | {row[edge]},
+                columns | {column[edge]},
+            )
     return taken
 
 
@@ -67,7 +77,10 @@ def yu(similar):
 
 def mean(similar):
     edges = similar >= THRESHOLD
-    return min(((similar * edges).sum(axis) / np.maximum(edges.sum(axis), 1)).sum() for axis in (0, 1))
+    return min(
+        ((similar * edges).sum(axis) / np.maximum(edges.sum(axis), 1)).sum()
+        for axis in (0, 1)
+    )
 
 
 PAIR = {
@@ -85,7 +98,10 @@ def pair_by_pair(adjustment, dense, rng):
     for _ in range(TIMED_DRAWS):
         one, other = (rng.choice(N_FEATURES, SIZE, replace=False) for _ in range(2))
         shared = np.intersect1d(one, other, assume_unique=True)
-        one, other = np.setdiff1d(one, shared, assume_unique=True), np.setdiff1d(other, shared, assume_unique=True)
+        one, other = (
+            np.setdiff1d(one, shared, assume_unique=True),
+            np.setdiff1d(other, shared, assume_unique=True),
+        )
         adjustment(dense[np.ix_(one, other)])
     each = (time.perf_counter() - start) / TIMED_DRAWS
     return each * (N_DRAWS + 1) * N_RUNS * (N_RUNS - 1) / 2
@@ -105,7 +121,9 @@ def value(z, name, similarity):
 
 
 def with_interval(z, name, similarity):
-    return stability_interval(z, measure=get_measure(name, similarity=similarity, random_state=0))
+    return stability_interval(
+        z, measure=get_measure(name, similarity=similarity, random_state=0)
+    )
 
 
 # -- coverage of the jackknife interval --------------------------------------------------------------------------------
@@ -125,18 +143,33 @@ def coverage(repeats=400):
     """Share of 90% intervals that hold the mean of all estimates, which an average over pairs has no bias for."""
     groups = np.r_[np.repeat(np.arange(10), 3), np.arange(10, 40)]
     alike = {"similarity": 0.95 * np.equal.outer(groups, groups), "random_state": 0}
-    names = ("intersection_mbm", "intersection_mean", "yu", "zucknick", "pogr", "npogr", "redundancy_dice")
+    names = (
+        "intersection_mbm",
+        "intersection_mean",
+        "yu",
+        "zucknick",
+        "pogr",
+        "npogr",
+        "redundancy_dice",
+    )
     measures = [get_measure(name, **alike) for name in names]
     measures += [get_measure("kappa"), get_measure("grouped_importance", groups=groups)]
-    print(f"\ncoverage of 90% jackknife intervals, {repeats} tables\n  {'':<22}{'M = 5':>8}{'M = 10':>8}{'M = 30':>8}")
+    print(
+        f"\ncoverage of 90% jackknife intervals, {repeats} tables\n  {'':<22}{'M = 5':>8}{'M = 10':>8}{'M = 30':>8}"
+    )
     rng = np.random.default_rng(0)
     tables = {m: [selections(m, rng) for _ in range(repeats)] for m in (5, 10, 30)}
     for measure in measures:
         truth = np.mean([measure(z) for z in tables[30]])
         held = []
         for runs in tables.values():
-            intervals = [stability_interval(z, measure=measure, confidence_level=0.9) for z in runs]
-            held.append(np.mean([found.low <= truth <= found.high for found in intervals]))
+            intervals = [
+                stability_interval(z, measure=measure, confidence_level=0.9)
+                for z in runs
+            ]
+            held.append(
+                np.mean([found.low <= truth <= found.high for found in intervals])
+            )
         print(f"  {measure.name:<22}" + "".join(f"{share:>8.2f}" for share in held))
 
 
@@ -148,13 +181,22 @@ def main():
         f"k = {SIZE}": of_sizes(np.full(N_RUNS, SIZE), rng),
         "k from 15 to 45": of_sizes(rng.integers(15, 46, N_RUNS), rng),
     }
-    slow = {name: pair_by_pair(adjustment, dense, rng) for name, adjustment in PAIR.items()}
+    slow = {
+        name: pair_by_pair(adjustment, dense, rng) for name, adjustment in PAIR.items()
+    }
     for label, z in tables.items():
         sizes = np.unique(z.sum(axis=1)).size
-        print(f"\nM = {N_RUNS}, d = {N_FEATURES}, {label} ({sizes} distinct sizes), {N_EDGES} edges")
-        print(f"  {'':<22}{'seconds':>9}{'with interval':>15}{'pair by pair / ours':>21}")
+        print(
+            f"\nM = {N_RUNS}, d = {N_FEATURES}, {label} ({sizes} distinct sizes), {N_EDGES} edges"
+        )
+        print(
+            f"  {'':<22}{'seconds':>9}{'with interval':>15}{'pair by pair / ours':>21}"
+        )
         for name in [*PAIR, "zucknick", "pogr", "npogr", "redundancy_dice"]:
-            times = [best_time(partial(call, z, name, similarity)) for call in (value, with_interval)]
+            times = [
+                best_time(partial(call, z, name, similarity))
+                for call in (value, with_interval)
+            ]
             verdict = ""
             if name in slow:
                 ratio = slow[name] / times[0]

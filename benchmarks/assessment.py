@@ -15,7 +15,9 @@ verdict rests on replication).
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import sys
 import time
@@ -25,7 +27,15 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import RFE, SelectFdr, SelectFromModel, SelectFwe, SelectKBest, f_classif, f_regression
+from sklearn.feature_selection import (
+    RFE,
+    SelectFdr,
+    SelectFromModel,
+    SelectFwe,
+    SelectKBest,
+    f_classif,
+    f_regression,
+)
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -36,9 +46,18 @@ SIZES = [
     *[(60, 20), (60, 200), (100, 50), (100, 500), (150, 100)],
     *[(200, 20), (200, 200), (80, 100), (120, 300), (60, 500)],
 ]
-EFFECTS = {"noise": (0, 0.0), "clear": (3, 1.5), "weaker": (5, 1.0)}  # number of features, coefficient
+EFFECTS = {
+    "noise": (0, 0.0),
+    "clear": (3, 1.5),
+    "weaker": (5, 1.0),
+}  # number of features, coefficient
 KINDS = ("k best", "L1", "elimination", "k best alone")
-STRICT = ("false discoveries", "false discoveries alone", "family-wise alone", "L1 alone")
+STRICT = (
+    "false discoveries",
+    "false discoveries alone",
+    "family-wise alone",
+    "L1 alone",
+)
 
 
 def make_table(number, signal):
@@ -56,17 +75,29 @@ def make_selector(kind, classes):
     model = LogisticRegression(max_iter=1000) if classes else Ridge()
     score = f_classif if classes else f_regression
     best = SelectKBest(score, k=5)
-    sparse = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.2) if classes else Lasso(alpha=0.2)
-    strong = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.07) if classes else Lasso(alpha=0.35)
+    sparse = (
+        LogisticRegression(l1_ratio=1, solver="liblinear", C=0.2)
+        if classes
+        else Lasso(alpha=0.2)
+    )
+    strong = (
+        LogisticRegression(l1_ratio=1, solver="liblinear", C=0.07)
+        if classes
+        else Lasso(alpha=0.35)
+    )
     return {
         "k best": make_pipeline(best, model),
         "L1": make_pipeline(StandardScaler(), sparse),
-        "elimination": make_pipeline(StandardScaler(), RFE(model, n_features_to_select=5, step=0.3), model),
+        "elimination": make_pipeline(
+            StandardScaler(), RFE(model, n_features_to_select=5, step=0.3), model
+        ),
         "k best alone": best,
         "false discoveries": make_pipeline(SelectFdr(score, alpha=0.1), model),
         "false discoveries alone": SelectFdr(score, alpha=0.1),
         "family-wise alone": SelectFwe(score),
-        "L1 alone": make_pipeline(StandardScaler(), SelectFromModel(strong, threshold=1e-10)),
+        "L1 alone": make_pipeline(
+            StandardScaler(), SelectFromModel(strong, threshold=1e-10)
+        ),
     }[kind]
 
 
@@ -76,8 +107,13 @@ def assess(number, signal, selectors):
     kind = selectors[number // 2 % len(selectors)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "nearly all variation|all runs agree|No features were sel|scoring failed")
-        found = assess_selector(make_selector(kind, number % 2 == 0), X, y, random_state=number)
+        warnings.filterwarnings(
+            "ignore",
+            "nearly all variation|all runs agree|No features were sel|scoring failed",
+        )
+        found = assess_selector(
+            make_selector(kind, number % 2 == 0), X, y, random_state=number
+        )
     return {
         "signal": signal,
         "selector": kind,
@@ -89,14 +125,37 @@ def assess(number, signal, selectors):
 
 
 def main(quick, level, strict):
-    start, n_tables = time.perf_counter(), 200 if level or strict else 8 if quick else 40
-    kinds, selectors = ["noise"] if level else list(EFFECTS), STRICT if strict else KINDS
-    calls = [delayed(assess)(number, signal, selectors) for signal in kinds for number in range(n_tables)]
+    start, n_tables = (
+        time.perf_counter(),
+        200 if level or strict else 8 if quick else 40,
+    )
+    kinds, selectors = (
+        ["noise"] if level else list(EFFECTS),
+        STRICT if strict else KINDS,
+    )
+    calls = [
+        delayed(assess)(number, signal, selectors)
+        for signal in kinds
+        for number in range(n_tables)
+    ]
     table = pd.DataFrame(Parallel(n_jobs=1 if quick else 2)(calls))
-    print(pd.crosstab([table["signal"], table["selector"]], table["verdict"], margins=True).to_string(), "\n")
-    print(table.groupby("signal")[["bootstraps", "halves"]].mean().round(2).to_string(), "\n")
+    print(
+        pd.crosstab(
+            [table["signal"], table["selector"]], table["verdict"], margins=True
+        ).to_string(),
+        "\n",
+    )
+    print(
+        table.groupby("signal")[["bootstraps", "halves"]].mean().round(2).to_string(),
+        "\n",
+    )
     found = table["verdict"].ne("no signal").groupby(table["signal"]).sum()
-    print("\n".join(f"{name}: a signal in {count} of {n_tables}" for name, count in found.items()))
+    print(
+        "\n".join(
+            f"{name}: a signal in {count} of {n_tables}"
+            for name, count in found.items()
+        )
+    )
     print(f"{time.perf_counter() - start:.0f} s")
 
 

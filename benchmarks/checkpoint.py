@@ -9,7 +9,9 @@ fit that finds all its runs is given too.
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import itertools
 import tempfile
@@ -60,10 +62,16 @@ def main():
         size = path.stat().st_size
     without, new, found = np.min(times, axis=0)
     cost = new / without - 1
-    print(f"{N_RUNS} runs of {1000 * SECONDS:.0f} ms, X of {N_ROWS} x {N_FEATURES}, shortest of {N_REPEATS} fits each")
-    print(f"without a checkpoint {without:.3f} s, with a new one {new:.3f} s, all runs found {found:.3f} s")
+    print(
+        f"{N_RUNS} runs of {1000 * SECONDS:.0f} ms, X of {N_ROWS} x {N_FEATURES}, shortest of {N_REPEATS} fits each"
+    )
+    print(
+        f"without a checkpoint {without:.3f} s, with a new one {new:.3f} s, all runs found {found:.3f} s"
+    )
     verdict = "ok" if cost <= 0.02 else "MISSED"
-    print(f"cost {100 * cost:+.2f}% (limit 2%) {verdict}; {size / N_RUNS:.0f} bytes per run")
+    print(
+        f"cost {100 * cost:+.2f}% (limit 2%) {verdict}; {size / N_RUNS:.0f} bytes per run"
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ selected in at least 5% of the runs; what the pairs of all features cost is meas
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import time
 
@@ -30,14 +32,22 @@ def drawn(weights, rng):
 
 
 def as_runs(columns):
-    entries = (np.ones(columns.size, dtype=bool), columns.ravel(), np.arange(0, columns.size + 1, SIZE))
+    entries = (
+        np.ones(columns.size, dtype=bool),
+        columns.ravel(),
+        np.arange(0, columns.size + 1, SIZE),
+    )
     return Runs(sparse.csr_array(entries, shape=(N_RUNS, N_FEATURES)))
 
 
 def taking_turns(columns, rng, n=20):
     """Replace each of the n most frequent features in half of the runs by a copy that is otherwise never selected."""
     swap = rng.random(columns.shape) < 0.5
-    return np.where((columns < n) & swap, columns + N_FEATURES - n, np.where(columns >= N_FEATURES - n, n, columns))
+    return np.where(
+        (columns < n) & swap,
+        columns + N_FEATURES - n,
+        np.where(columns >= N_FEATURES - n, n, columns),
+    )
 
 
 def best_time(call, repeats):
@@ -65,12 +75,21 @@ def main():
         "the same, with substitutes": as_runs(distinct(taking_turns(skewed, rng))),
         "at random": as_runs(drawn(np.ones(N_FEATURES), rng)),
     }
-    print(f"M = {N_RUNS}, d = {N_FEATURES}, {SIZE} selected per run: times one bincount")
-    print(f"  {'':<28}{'features':>9}{'pairs':>9}{'found':>7}{'ratio':>8}{'all pairs':>11}")
+    print(
+        f"M = {N_RUNS}, d = {N_FEATURES}, {SIZE} selected per run: times one bincount"
+    )
+    print(
+        f"  {'':<28}{'features':>9}{'pairs':>9}{'found':>7}{'ratio':>8}{'all pairs':>11}"
+    )
     for name, runs in tables.items():
-        unit = best_time(lambda runs=runs: np.bincount(runs.supports.indices, minlength=N_FEATURES), 200)
+        unit = best_time(
+            lambda runs=runs: np.bincount(runs.supports.indices, minlength=N_FEATURES),
+            200,
+        )
         ratio = best_time(lambda runs=runs: co_selection(runs), 20) / unit
-        everything = best_time(lambda runs=runs: co_selection(runs, min_frequency=0), 1) / unit
+        everything = (
+            best_time(lambda runs=runs: co_selection(runs, min_frequency=0), 1) / unit
+        )
         found = co_selection(runs)
         n_found = (found.pairs["kind"] != "neither").sum()
         verdict = "ok" if ratio <= LIMIT else "TOO SLOW"
@@ -86,7 +105,9 @@ def clusters(rng, n=100, d=20_000):
     import tracemalloc
 
     X = rng.standard_normal((n, d))
-    X[:, : d // 5] = np.repeat(X[:, : d // 20], 4, axis=1) + 0.2 * rng.standard_normal((n, d // 5))
+    X[:, : d // 5] = np.repeat(X[:, : d // 20], 4, axis=1) + 0.2 * rng.standard_normal(
+        (n, d // 5)
+    )
     start = time.perf_counter()
     labels = feature_clusters(X)
     seconds = time.perf_counter() - start

@@ -21,7 +21,9 @@ often each is recommended, by n, and the errors of the scores against the spread
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import sys
 import time
@@ -50,20 +52,26 @@ N_BOOTSTRAPS, N_FOLDS = 25, 10
 def probabilities(stability, n_features=100, mean=0.3):
     """Selection probabilities; those of Beta(a, b) have the stability 1 / (a + b + 1)."""
     total = 1 / stability - 1
-    return stats.beta(mean * total, (1 - mean) * total).ppf((np.arange(n_features) + 0.5) / n_features)
+    return stats.beta(mean * total, (1 - mean) * total).ppf(
+        (np.arange(n_features) + 0.5) / n_features
+    )
 
 
 def drawn(rng, m, correlation, chances):
     """Runs of two selectors, with the given correlation between their entries."""
     common, *own = rng.standard_normal((3, m, 100))
-    latent = (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * part for part in own)
+    latent = (
+        np.sqrt(correlation) * common + np.sqrt(1 - correlation) * part for part in own
+    )
     return [z < stats.norm.ppf(p) for z, p in zip(latent, chances, strict=True)]
 
 
 def filtered(rng, m, shares, n_rows=80, n_features=40, k=8):
     """Runs of two filters on bootstraps of one data set, each on its own share of the rows."""
     y = rng.standard_normal(n_rows)
-    X = rng.standard_normal((n_rows, n_features)) + np.outer(y, np.linspace(0.6, 0, n_features))
+    X = rng.standard_normal((n_rows, n_features)) + np.outer(
+        y, np.linspace(0.6, 0, n_features)
+    )
     supports = np.zeros((2, m, n_features), dtype=bool)
     for run in range(m):
         rows = rng.integers(n_rows, size=n_rows)
@@ -99,7 +107,12 @@ def stability_settings(runs):
                 partial(draw, chances=(p, p)),
                 partial(draw, chances=(p, less)),
             )
-        yield "filters", m, partial(filtered, m=m, shares=(0.5, 0.5)), partial(filtered, m=m, shares=(0.7, 0.5))
+        yield (
+            "filters",
+            m,
+            partial(filtered, m=m, shares=(0.5, 0.5)),
+            partial(filtered, m=m, shares=(0.7, 0.5)),
+        )
 
 
 def stability_rows(runs, repeats):
@@ -107,7 +120,10 @@ def stability_rows(runs, repeats):
     for setting, m, null, alternative in stability_settings(runs):
         level = rejected(partial(stability_rejections, null), repeats)
         power = rejected(partial(stability_rejections, alternative), repeats)
-        rows += [(test, setting, m, repeats, level[test], power[test]) for test in level.index]
+        rows += [
+            (test, setting, m, repeats, level[test], power[test])
+            for test in level.index
+        ]
     return rows
 
 
@@ -122,13 +138,17 @@ def marked(X, y, columns):  # noqa: ARG001 - a score function gets y
 
 def model_on(columns):
     return make_pipeline(
-        SelectKBest(partial(marked, columns=columns), k=len(columns)), LogisticRegression(solver="liblinear")
+        SelectKBest(partial(marked, columns=columns), k=len(columns)),
+        LogisticRegression(solver="liblinear"),
     )
 
 
 def selectors():
     """A model, one with the same expected score, and one that lacks an informative feature."""
-    informative, noise = np.arange(N_INFORMATIVE), N_INFORMATIVE + np.arange(2 * N_NOISE)
+    informative, noise = (
+        np.arange(N_INFORMATIVE),
+        N_INFORMATIVE + np.arange(2 * N_NOISE),
+    )
     return {
         "one": model_on([*informative, *noise[:N_NOISE]]),
         "equal": model_on([*informative, *noise[N_NOISE:]]),
@@ -157,14 +177,22 @@ def score_rejections(seed):
     by_auc = compare_selectors(selectors(), X, y, cv=bootstraps, scoring="roc_auc")
     return {
         other: {
-            ("test over rows (accuracy)", "bootstraps"): ours(found["bootstraps"], other),
-            ("t-test, 1/M + 0.1 (accuracy)", "bootstraps"): resampled_t(found["bootstraps"], other, 0.1),
+            ("test over rows (accuracy)", "bootstraps"): ours(
+                found["bootstraps"], other
+            ),
+            ("t-test, 1/M + 0.1 (accuracy)", "bootstraps"): resampled_t(
+                found["bootstraps"], other, 0.1
+            ),
             ("t-test, 1/M + 0.2 (AUC)", "bootstraps"): ours(by_auc, other),
             ("t-test, 1/M + 0.1 (AUC)", "bootstraps"): resampled_t(by_auc, other, 0.1),
-            ("t-test, 1/M + n_test/n_train", "bootstraps"): resampled_t(found["bootstraps"], other, ratio),
+            ("t-test, 1/M + n_test/n_train", "bootstraps"): resampled_t(
+                found["bootstraps"], other, ratio
+            ),
             ("naive t-test", "bootstraps"): resampled_t(found["bootstraps"], other, 0),
             ("McNemar's mid-p test", "folds"): ours(found["folds"], other),
-            ("corrected t-test", "folds"): resampled_t(found["folds"], other, 1 / (N_FOLDS - 1)),
+            ("corrected t-test", "folds"): resampled_t(
+                found["folds"], other, 1 / (N_FOLDS - 1)
+            ),
             ("naive t-test", "folds"): resampled_t(found["folds"], other, 0),
         }
         for other in ("equal", "worse")
@@ -187,11 +215,23 @@ def resampled_t(found, other, share):
 
 
 def score_rows(repeats):
-    found = Parallel(n_jobs=2)(delayed(score_rejections)(seed) for seed in range(repeats))
-    level, power = (pd.DataFrame([one[other] for one in found]).mean() for other in ("equal", "worse"))
+    found = Parallel(n_jobs=2)(
+        delayed(score_rejections)(seed) for seed in range(repeats)
+    )
+    level, power = (
+        pd.DataFrame([one[other] for one in found]).mean()
+        for other in ("equal", "worse")
+    )
     sizes = {"bootstraps": N_BOOTSTRAPS, "folds": N_FOLDS}
     return [
-        (test, setting, sizes[setting], repeats, level[test, setting], power[test, setting])
+        (
+            test,
+            setting,
+            sizes[setting],
+            repeats,
+            level[test, setting],
+            power[test, setting],
+        )
         for test, setting in level.index
     ]
 
@@ -211,7 +251,8 @@ def ranked_data(n, seed):
 def fixed(columns):
     """A selector that always takes these columns and then as many others, by their correlation, as make five."""
     return make_pipeline(
-        SelectKBest(partial(preferred, columns=tuple(columns)), k=5), LogisticRegression(solver="liblinear")
+        SelectKBest(partial(preferred, columns=tuple(columns)), k=5),
+        LogisticRegression(solver="liblinear"),
     )
 
 
@@ -252,19 +293,41 @@ def true_accuracies(selectors, n):
 def recommendation_rows(repeats, sizes):
     for title, selectors in (("three", THREE), ("two", TWO)):
         for n in sizes:
-            truth = ", ".join(f"{name} {value:.3f}" for name, value in true_accuracies(selectors, n).items())
-            found = Parallel(n_jobs=2)(delayed(recommended)(selectors, n, seed) for seed in range(repeats))
+            truth = ", ".join(
+                f"{name} {value:.3f}"
+                for name, value in true_accuracies(selectors, n).items()
+            )
+            found = Parallel(n_jobs=2)(
+                delayed(recommended)(selectors, n, seed) for seed in range(repeats)
+            )
             chosen, scores, errors, naive = zip(*found, strict=True)
             shares = pd.Series(chosen).value_counts(normalize=True)
             yield [
-                *(title, n, truth, ", ".join(f"{name} {share:.2f}" for name, share in shares.items())),
-                *(f"{np.std(scores, ddof=1):.3f}", f"{np.mean(errors):.3f}", f"{np.mean(naive):.3f}"),
+                *(
+                    title,
+                    n,
+                    truth,
+                    ", ".join(f"{name} {share:.2f}" for name, share in shares.items()),
+                ),
+                *(
+                    f"{np.std(scores, ddof=1):.3f}",
+                    f"{np.mean(errors):.3f}",
+                    f"{np.mean(naive):.3f}",
+                ),
             ]
 
 
 def show_recommendations(repeats, sizes):
     print("\n## Recommendations\n")
-    heads = ["selectors", "n", "true accuracies", "recommended", "sd of the score", "mean score_se", "mean naive error"]
+    heads = [
+        "selectors",
+        "n",
+        "true accuracies",
+        "recommended",
+        "sd of the score",
+        "mean score_se",
+        "mean naive error",
+    ]
     for line in [heads, ["---"] * len(heads), *recommendation_rows(repeats, sizes)]:
         print("|", " | ".join(map(str, line)), "|")
 
@@ -292,14 +355,19 @@ def show(title, rows):
     print(f"\n## {title}\n")
     lines = [["test", "setting", "M", "repeats", "level", "power"], ["---"] * 6]
     for *what, repeats, level, power in rows:
-        lines.append([*what, repeats, with_error(level, repeats), with_error(power, repeats)])
+        lines.append(
+            [*what, repeats, with_error(level, repeats), with_error(power, repeats)]
+        )
     for line in lines:
         print("|", " | ".join(map(str, line)), "|")
 
 
 def main():
     quick, start = "--quick" in sys.argv, time.perf_counter()
-    show("Stability: rejections at 5%", stability_rows([30] if quick else [10, 30], 200 if quick else 2000))
+    show(
+        "Stability: rejections at 5%",
+        stability_rows([30] if quick else [10, 30], 200 if quick else 2000),
+    )
     show("Scores: rejections at 5%", score_rows(30 if quick else 600))
     show_recommendations(10 if quick else 100, [100] if quick else [100, 200, 400])
     print(f"\n{time.perf_counter() - start:.0f} s")

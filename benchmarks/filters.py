@@ -5,7 +5,9 @@ python benchmarks/filters.py
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import time
 import tracemalloc
@@ -20,7 +22,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
 
-from skstab.feature_selection import information_gain, relieff, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection import (
+    information_gain,
+    relieff,
+    symmetrical_uncertainty,
+    welch_variance,
+)
 from skstab.inspection import flip_importance, linear_importance, margin_importance
 
 
@@ -49,7 +56,11 @@ def compare(title, reference, calls, limits=None, repeats=5):
     print(f"\n{title} ({base * 1e3:.1f} ms)")
     for name, taken in times.items():
         limit = (limits or {}).get(name)
-        verdict = "" if limit is None else f"   limit {limit}  {'ok' if taken <= limit * base else 'TOO SLOW'}"
+        verdict = (
+            ""
+            if limit is None
+            else f"   limit {limit}  {'ok' if taken <= limit * base else 'TOO SLOW'}"
+        )
         print(f"  {name:<44}{taken / base:>8.2f}{verdict}")
 
 
@@ -77,10 +88,19 @@ def information(n=100, d=2000):
         "information_gain, 2 classes": lambda: information_gain(X, y),
         "information_gain, 5 classes": lambda: information_gain(X, five),
         "symmetrical_uncertainty, 2 classes": lambda: symmetrical_uncertainty(X, y),
-        "information_gain, discrete": lambda: information_gain(np.round(X), y, discrete_features=True),
-        "mutual_info_classif of scikit-learn": lambda: mutual_info_classif(X, y, random_state=0),
+        "information_gain, discrete": lambda: information_gain(
+            np.round(X), y, discrete_features=True
+        ),
+        "mutual_info_classif of scikit-learn": lambda: mutual_info_classif(
+            X, y, random_state=0
+        ),
     }
-    compare(f"n = {n}, d = {d}: times sorting every column", lambda: np.argsort(X, axis=0), calls, repeats=3)
+    compare(
+        f"n = {n}, d = {d}: times sorting every column",
+        lambda: np.argsort(X, axis=0),
+        calls,
+        repeats=3,
+    )
 
 
 def welch(n=100, d=50_000):
@@ -91,10 +111,16 @@ def welch(n=100, d=50_000):
         "welch_variance, 3 classes": lambda: welch_variance(X, three),
         "welch_variance, numeric target": lambda: welch_variance(X, X[:, 0]),
     }
-    compare(f"n = {n}, d = {d}: times f_classif of scikit-learn", lambda: f_classif(X, y), calls)
+    compare(
+        f"n = {n}, d = {d}: times f_classif of scikit-learn",
+        lambda: f_classif(X, y),
+        calls,
+    )
     tracemalloc.start()
     welch_variance(X, y)
-    print(f"  peak memory {tracemalloc.get_traced_memory()[1] / 8 / d:.0f} numbers for each feature, X has {n}")
+    print(
+        f"  peak memory {tracemalloc.get_traced_memory()[1] / 8 / d:.0f} numbers for each feature, X has {n}"
+    )
     tracemalloc.stop()
 
 
@@ -106,7 +132,9 @@ def importances(n=100, d=50):
         "margin_importance, rbf": lambda: margin_importance(svc, X),
         "flip_importance, logistic regression": lambda: flip_importance(logistic, X),
         "flip_importance, SVC": lambda: flip_importance(svc, X),
-        "flip_importance, SVC, max_change=16": partial(flip_importance, svc, X, max_change=16),
+        "flip_importance, SVC, max_change=16": partial(
+            flip_importance, svc, X, max_change=16
+        ),
     }
     compare(f"n = {n}, d = {d}: times one fit of SVC", lambda: SVC().fit(X, y), calls)
 
@@ -119,7 +147,9 @@ def wide_margin(n=200, d=2000):
     tracemalloc.start()
     margin_importance(svc, X)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
-    print(f"  peak memory {peak:.0f} MB; all kernels at once would be {n * n * d // 2**17} MB")
+    print(
+        f"  peak memory {peak:.0f} MB; all kernels at once would be {n * n * d // 2**17} MB"
+    )
     tracemalloc.stop()
 
 

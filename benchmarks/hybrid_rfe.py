@@ -8,7 +8,9 @@ bootstrap sample as they are. Run to 1e-12 it is also the reference: both must s
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import resource
 import subprocess
@@ -24,7 +26,12 @@ LIMITS = {"d >> n": 5.0, "n > d": 1.0}
 # rows, features, features to select, classes
 SIZES = {
     "d >> n": [(100, 5000, 20, 2)],
-    "n > d": [(150, 100, 10, 2), (500, 200, 20, 2), (2000, 50, 10, 2), (2000, 200, 20, 3)],
+    "n > d": [
+        (150, 100, 10, 2),
+        (500, 200, 20, 2),
+        (2000, 50, 10, 2),
+        (2000, 200, 20, 3),
+    ],
 }
 SECONDS = 8
 
@@ -32,7 +39,9 @@ SECONDS = 8
 def sample(n_rows, n_features, n_classes, seed=0):
     """A bootstrap sample of correlated features, of which 20 are informative about the classes."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_rows, n_features)) + 0.5 * rng.standard_normal((n_rows, 1))
+    X = rng.standard_normal((n_rows, n_features)) + 0.5 * rng.standard_normal(
+        (n_rows, 1)
+    )
     signal = X[:, :20].sum(axis=1) + 2 * rng.standard_normal(n_rows)
     y = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
     rows = rng.integers(n_rows, size=n_rows)
@@ -66,22 +75,35 @@ def best_times(calls, seconds):
 def compare(where, n_rows, n_features, n_select, n_classes):
     X, y = sample(n_rows, n_features, n_classes)
     hybrid = HybridRFE(n_select)
-    same = np.array_equal(hybrid.fit(X, y).get_support(indices=True), loop(X, y, n_select, tol=1e-12))
-    by_loop, ours = best_times([lambda: loop(X, y, n_select), lambda: hybrid.fit(X, y)], SECONDS)
+    same = np.array_equal(
+        hybrid.fit(X, y).get_support(indices=True), loop(X, y, n_select, tol=1e-12)
+    )
+    by_loop, ours = best_times(
+        [lambda: loop(X, y, n_select), lambda: hybrid.fit(X, y)], SECONDS
+    )
     ratio, limit = by_loop / ours, LIMITS[where]
     print(
         f"  {where}, n = {n_rows}, d = {n_features}, k = {n_select}, {n_classes} classes: loop {by_loop * 1e3:.0f} ms"
     )
-    print(f"    {ratio:.1f} times as fast   at least {limit}  {'ok' if ratio >= limit else 'NOT MET'}")
-    print(f"    the features of the loop run to 1e-12: {'yes' if same else 'NO'}", flush=True)
+    print(
+        f"    {ratio:.1f} times as fast   at least {limit}  {'ok' if ratio >= limit else 'NOT MET'}"
+    )
+    print(
+        f"    the features of the loop run to 1e-12: {'yes' if same else 'NO'}",
+        flush=True,
+    )
 
 
 def peak():
     """Peak memory of a process that fits 50 000 features of 200 rows."""
     command = [sys.executable, __file__, "--memory"]
-    megabytes = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    megabytes = float(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
     verdict = "ok" if megabytes < 1024 else "NOT MET"
-    print(f"  d = 50 000, n = 200: {megabytes:.0f} MB at most, the data included   limit 1024  {verdict}")
+    print(
+        f"  d = 50 000, n = 200: {megabytes:.0f} MB at most, the data included   limit 1024  {verdict}"
+    )
 
 
 def _memory():
@@ -91,7 +113,9 @@ def _memory():
 
 
 def main():
-    print("HybridRFE against a loop over LogisticRegression (lbfgs, tol 1e-6), one thread")
+    print(
+        "HybridRFE against a loop over LogisticRegression (lbfgs, tol 1e-6), one thread"
+    )
     for where, sizes in SIZES.items():
         for size in sizes:
             compare(where, *size)

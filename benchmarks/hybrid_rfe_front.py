@@ -12,7 +12,9 @@ files with X, y and feature_names in the folder that `--data` names.
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import argparse
 from pathlib import Path
@@ -21,13 +23,22 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 from skstab.feature_selection import HybridRFE
-from skstab.model_selection import BootstrapSplit, StabilityCV, WholeSampleSplit, pareto_front, stability_scoring
+from skstab.model_selection import (
+    BootstrapSplit,
+    StabilityCV,
+    WholeSampleSplit,
+    pareto_front,
+    stability_scoring,
+)
 
 SCORE, STABILITY = "accuracy", "importance_weighted"
 N_SELECT = 20
 # Features that remain after the paper's filter by variance, its table 3.
 N_FEATURES = {"singh": 1250, "alon": 2000}
-PENALTIES = {"estimator__C": np.logspace(-5, 1, 5), "estimator__C_final": np.logspace(-5, 1, 5)}
+PENALTIES = {
+    "estimator__C": np.logspace(-5, 1, 5),
+    "estimator__C_final": np.logspace(-5, 1, 5),
+}
 HYBRID = {
     **PENALTIES,
     "estimator__n_stable_features": [2, 5, 10, 15],
@@ -50,28 +61,46 @@ def search(grid, X, y, n_runs):
     cv = BootstrapSplit(n_runs, stratify=True, random_state=0)
     runs = StabilityCV(HybridRFE(N_SELECT, standardize=True), cv=cv, scoring=SCORE)
     scoring = stability_scoring([STABILITY])
-    return GridSearchCV(runs, grid, cv=WholeSampleSplit(), scoring=scoring, refit=False, n_jobs=2).fit(X, y).cv_results_
+    return (
+        GridSearchCV(
+            runs, grid, cv=WholeSampleSplit(), scoring=scoring, refit=False, n_jobs=2
+        )
+        .fit(X, y)
+        .cv_results_
+    )
 
 
 def front(results):
     """Points (accuracy, stability) of the front, by decreasing accuracy."""
-    points = np.column_stack([results[f"mean_test_{SCORE}"], results[f"mean_test_{STABILITY}"]])
+    points = np.column_stack(
+        [results[f"mean_test_{SCORE}"], results[f"mean_test_{STABILITY}"]]
+    )
     return np.unique(points[pareto_front(results, SCORE, STABILITY)], axis=0)[::-1]
 
 
 def area(points):
     """Area of what the front dominates, with accuracies from 1/2 on."""
     accuracy, stability = points.T
-    return float(np.sum((accuracy - np.append(accuracy[1:], 0.5)) * np.maximum.accumulate(stability)))
+    return float(
+        np.sum(
+            (accuracy - np.append(accuracy[1:], 0.5)) * np.maximum.accumulate(stability)
+        )
+    )
 
 
 def dominated(points, by):
-    return np.mean([np.any((by >= point).all(axis=1) & (by > point).any(axis=1)) for point in points])
+    return np.mean(
+        [
+            np.any((by >= point).all(axis=1) & (by > point).any(axis=1))
+            for point in points
+        ]
+    )
 
 
 def show(label, points):
     print(
-        f"  {label:<11} area {area(points):.3f}; accuracy/stability " + ", ".join(f"{a:.3f}/{s:.2f}" for a, s in points)
+        f"  {label:<11} area {area(points):.3f}; accuracy/stability "
+        + ", ".join(f"{a:.3f}/{s:.2f}" for a, s in points)
     )
 
 
@@ -85,12 +114,19 @@ def main():
         if data is None:
             continue
         n_runs = 10 if options.quick else 30
-        print(f"{name}, n = {len(data[0])}, d = {n_features}, k = {N_SELECT}, {n_runs} bootstrap samples", flush=True)
-        rfe, hybrid = (front(search(grid, *data, n_runs)) for grid in (PENALTIES, HYBRID))
+        print(
+            f"{name}, n = {len(data[0])}, d = {n_features}, k = {N_SELECT}, {n_runs} bootstrap samples",
+            flush=True,
+        )
+        rfe, hybrid = (
+            front(search(grid, *data, n_runs)) for grid in (PENALTIES, HYBRID)
+        )
         show("RFE", rfe)
         show("hybrid-RFE", hybrid)
         shares = dominated(rfe, hybrid), dominated(hybrid, rfe)
-        print(f"  hybrid-RFE dominates {shares[0]:.0%} of RFE's front, RFE {shares[1]:.0%} of that of hybrid-RFE")
+        print(
+            f"  hybrid-RFE dominates {shares[0]:.0%} of RFE's front, RFE {shares[1]:.0%} of that of hybrid-RFE"
+        )
 
 
 if __name__ == "__main__":

@@ -23,12 +23,16 @@ MODELS = {
     "rbf SVM": SVC(C=10, gamma=0.5),
     "1 neighbour": KNeighborsClassifier(1, algorithm="kd_tree"),
     "5 neighbours": KNeighborsClassifier(5, algorithm="kd_tree"),
-    "5 neighbours, by distance": KNeighborsClassifier(5, weights="distance", algorithm="kd_tree"),
+    "5 neighbours, by distance": KNeighborsClassifier(
+        5, weights="distance", algorithm="kd_tree"
+    ),
     "tree": DecisionTreeClassifier(random_state=0),
     "forest": RandomForestClassifier(20, random_state=0),
     "extra trees": ExtraTreesClassifier(20, random_state=0),
     "boosting": GradientBoostingClassifier(n_estimators=20, random_state=0),
-    "boosting by histograms": HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=5, random_state=0),
+    "boosting by histograms": HistGradientBoostingClassifier(
+        max_iter=20, min_samples_leaf=5, random_state=0
+    ),
     "neural network": MLPClassifier((20,), max_iter=200, random_state=0),
 }
 LIMIT, STEP, N_SAMPLES = 8.0, 1 / 512, 10
@@ -57,10 +61,14 @@ def dense_search(model, X):
         for sign in (-1, 1):
             high = first_flip(i, f, sign * coarse)
             if np.isfinite(high):
-                change = first_flip(i, f, sign * (high - STEP + np.geomspace(1e-6, STEP, 500)))
+                change = first_flip(
+                    i, f, sign * (high - STEP + np.geomspace(1e-6, STEP, 500))
+                )
                 inverse[i, f] = max(inverse[i, f], 1 / change)
     rows = inverse[inverse.any(axis=1)]
-    return np.count_nonzero(rows.any(axis=0)) * (rows / rows.sum(axis=1, keepdims=True)).mean(axis=0)
+    return np.count_nonzero(rows.any(axis=0)) * (
+        rows / rows.sum(axis=1, keepdims=True)
+    ).mean(axis=0)
 
 
 def measured(search, *arguments, **keywords):
@@ -76,13 +84,18 @@ def main():
     warnings.simplefilter("ignore")
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    print("| model | largest error | samples above 2% | largest error, steps only | CPU: dense | steps only | this |")
+    print(
+        "| model | largest error | samples above 2% | largest error, steps only | CPU: dense | steps only | this |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, model in MODELS.items():
         errors, times = [], np.zeros(3)
         for seed in range(N_SAMPLES):
             rng = np.random.default_rng(seed)
-            rows, columns = rng.choice(len(X), 40, replace=False), rng.choice(X.shape[1], 3, replace=False)
+            rows, columns = (
+                rng.choice(len(X), 40, replace=False),
+                rng.choice(X.shape[1], 3, replace=False),
+            )
             part = X[np.ix_(rows, columns)]
             model.fit(part, y[rows])
             searches = (
@@ -96,7 +109,10 @@ def main():
         steps, exact = np.max(errors, axis=0)
         above = np.count_nonzero(np.array(errors)[:, 1] > 0.02)
         ratios = " | ".join(f"{seconds / times[2]:.0f}" for seconds in times[:2])
-        print(f"| {name} | {exact:.2%} | {above} | {steps:.2%} | {ratios} | 1 |", flush=True)
+        print(
+            f"| {name} | {exact:.2%} | {above} | {steps:.2%} | {ratios} | 1 |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

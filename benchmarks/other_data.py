@@ -15,7 +15,9 @@ independent. Those of `../shared/data` (UCI, and the microarray papers) are left
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import argparse
 import time
@@ -39,7 +41,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skstab.datasets import make_correlated_groups, make_redundant_classification
 from skstab.feature_selection import welch_variance
-from skstab.metrics import full_size_interval, get_measure, replication_stability, stability_interval
+from skstab.metrics import (
+    full_size_interval,
+    get_measure,
+    replication_stability,
+    stability_interval,
+)
 from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit
 
 LEVEL, N_PAIRS, N_BOOTSTRAPS = 0.9, 16, 30
@@ -73,12 +80,19 @@ def noise(rng, n, d=100):
 
 def logistic(rng, n, d=400, n_true=10):
     X = rng.standard_normal((n, d))
-    return X, (X[:, :n_true] @ np.linspace(1.2, 0.4, n_true) + rng.logistic(size=n) > 0).astype(int)
+    return X, (
+        X[:, :n_true] @ np.linspace(1.2, 0.4, n_true) + rng.logistic(size=n) > 0
+    ).astype(int)
 
 
 def friedman(rng, n, d=25):
     X = rng.random((n, d))
-    y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4]
+    y = (
+        10 * np.sin(np.pi * X[:, 0] * X[:, 1])
+        + 20 * (X[:, 2] - 0.5) ** 2
+        + 10 * X[:, 3]
+        + 5 * X[:, 4]
+    )
     return X, y + 3 * rng.standard_normal(n)
 
 
@@ -89,9 +103,9 @@ def easy(rng, n, d=50):
 
 def blocks(rng, n, d=80):
     """Blocks of five features with a correlation of 0.8, four of which have an effect."""
-    X = np.sqrt(0.8) * np.repeat(rng.standard_normal((n, d // 5)), 5, axis=1) + np.sqrt(0.2) * rng.standard_normal(
-        (n, d)
-    )
+    X = np.sqrt(0.8) * np.repeat(rng.standard_normal((n, d // 5)), 5, axis=1) + np.sqrt(
+        0.2
+    ) * rng.standard_normal((n, d))
     return X, X[:, [0, 5, 10, 15]].sum(axis=1) + 2 * rng.standard_normal(n)
 
 
@@ -106,11 +120,15 @@ def quadratic(rng, n, d=40):
 
 
 def redundant(rng, n):
-    return make_redundant_classification(n, redundancy=0.5, random_state=int(rng.integers(2**31)))
+    return make_redundant_classification(
+        n, redundancy=0.5, random_state=int(rng.integers(2**31))
+    )
 
 
 def groups(rng, n):
-    X, y, _ = make_correlated_groups(n, group_size=5, n_others=150, random_state=int(rng.integers(2**31)))
+    X, y, _ = make_correlated_groups(
+        n, group_size=5, n_others=150, random_state=int(rng.integers(2**31))
+    )
     return X, y
 
 
@@ -128,7 +146,11 @@ def rows_of(X, y):
     return draw
 
 
-OF_SKLEARN = {"breast cancer": load_breast_cancer, "diabetes": load_diabetes, "wine": load_wine}
+OF_SKLEARN = {
+    "breast cancer": load_breast_cancer,
+    "diabetes": load_diabetes,
+    "wine": load_wine,
+}
 
 
 def finite(folder, name):
@@ -139,7 +161,10 @@ def finite(folder, name):
         if not path.exists():
             return None
         stored = np.load(path)
-        X, y = stored["X"].astype(np.float64), np.unique(stored["y"], return_inverse=True)[1]
+        X, y = (
+            stored["X"].astype(np.float64),
+            np.unique(stored["y"], return_inverse=True)[1],
+        )
     kept = X.std(axis=0) > 0
     return rows_of(X[:, kept], y)
 
@@ -183,12 +208,17 @@ def ridge_rfe(k, X, y):
         size = np.abs(Z.T @ np.linalg.solve(Z @ Z.T + np.eye(len(Z)), y))
         if len(features) == k:
             return np.bincount(features, size + 1e-12, X.shape[1])
-        features = np.sort(features[np.argsort(-size, kind="stable")[: max(k, len(features) * 2 // 3)]])
+        features = np.sort(
+            features[np.argsort(-size, kind="stable")[: max(k, len(features) * 2 // 3)]]
+        )
 
 
 def forest(k, X, y):
     return top(
-        RandomForestRegressor(15, max_depth=5, max_features=0.5, random_state=0).fit(X, y).feature_importances_, k
+        RandomForestRegressor(15, max_depth=5, max_features=0.5, random_state=0)
+        .fit(X, y)
+        .feature_importances_,
+        k,
     )
 
 
@@ -201,7 +231,10 @@ def lasso(alpha):
 
 
 def l1_logistic(C):
-    return partial(sparse_model, LogisticRegression(l1_ratio=1, C=C, solver="liblinear", max_iter=1000))
+    return partial(
+        sparse_model,
+        LogisticRegression(l1_ratio=1, C=C, solver="liblinear", max_iter=1000),
+    )
 
 
 # -- the pairs ---------------------------------------------------------------------------------------------------------
@@ -227,23 +260,121 @@ def cases(folder):
     svc = partial(sparse_model, LinearSVC(penalty="l1", dual=False, C=0.05))
     every = [
         Case("linear, lasso", False, linear, lasso(0.3), 120, False),
-        Case("linear, 10 best by F", False, linear, partial(k_best, f_regression, 10), 120, False),
-        Case("chain of correlation 0.8, lasso", False, partial(linear, rho=0.8), lasso(0.3), 120, False),
-        Case("noise, 10 best by F", False, noise, partial(k_best, f_regression, 10), 100, False),
-        Case("logistic d = 400, L1 logistic", False, logistic, l1_logistic(0.2), 120, True),
-        Case("spambase, L1 logistic", False, data("spambase"), l1_logistic(0.1), 200, True),
-        Case("madelon, 20 best by F", False, data("madelon"), partial(k_best, f_classif, 20), 200, True),
-        Case("gravier, 20 best by F", False, data("gravier"), partial(k_best, f_classif, 20), 100, True),
-        Case("breast cancer, RFE of ridge, 8", False, data("breast cancer"), partial(ridge_rfe, 8), 150, True),
-        Case("heavy tails, lasso by BIC", True, partial(linear, df=2.5, noise=1.0), bic, 150, False),
+        Case(
+            "linear, 10 best by F",
+            False,
+            linear,
+            partial(k_best, f_regression, 10),
+            120,
+            False,
+        ),
+        Case(
+            "chain of correlation 0.8, lasso",
+            False,
+            partial(linear, rho=0.8),
+            lasso(0.3),
+            120,
+            False,
+        ),
+        Case(
+            "noise, 10 best by F",
+            False,
+            noise,
+            partial(k_best, f_regression, 10),
+            100,
+            False,
+        ),
+        Case(
+            "logistic d = 400, L1 logistic",
+            False,
+            logistic,
+            l1_logistic(0.2),
+            120,
+            True,
+        ),
+        Case(
+            "spambase, L1 logistic",
+            False,
+            data("spambase"),
+            l1_logistic(0.1),
+            200,
+            True,
+        ),
+        Case(
+            "madelon, 20 best by F",
+            False,
+            data("madelon"),
+            partial(k_best, f_classif, 20),
+            200,
+            True,
+        ),
+        Case(
+            "gravier, 20 best by F",
+            False,
+            data("gravier"),
+            partial(k_best, f_classif, 20),
+            100,
+            True,
+        ),
+        Case(
+            "breast cancer, RFE of ridge, 8",
+            False,
+            data("breast cancer"),
+            partial(ridge_rfe, 8),
+            150,
+            True,
+        ),
+        Case(
+            "heavy tails, lasso by BIC",
+            True,
+            partial(linear, df=2.5, noise=1.0),
+            bic,
+            150,
+            False,
+        ),
         Case("many weak effects, lasso", True, many_weak, lasso(0.5), 100, False),
         Case("Friedman, forest, 6", True, friedman, partial(forest, 6), 120, False),
-        Case("correlated groups, elastic net", True, groups, partial(sparse_model, ElasticNet(0.1)), 150, True),
+        Case(
+            "correlated groups, elastic net",
+            True,
+            groups,
+            partial(sparse_model, ElasticNet(0.1)),
+            150,
+            True,
+        ),
         Case("redundant, L1 linear SVM", True, redundant, svc, 100, True),
-        Case("sonar, 10 best by F", True, data("sonar"), partial(k_best, f_classif, 10), 120, True),
-        Case("ionosphere, L1 logistic", True, data("ionosphere"), l1_logistic(0.1), 150, True),
-        Case("lsvt, RFE of ridge, 20", True, data("lsvt"), partial(ridge_rfe, 20), 90, True),
-        Case("golub, Welch and variance, 30", True, data("golub"), partial(k_best, welch_variance, 30), 60, True),
+        Case(
+            "sonar, 10 best by F",
+            True,
+            data("sonar"),
+            partial(k_best, f_classif, 10),
+            120,
+            True,
+        ),
+        Case(
+            "ionosphere, L1 logistic",
+            True,
+            data("ionosphere"),
+            l1_logistic(0.1),
+            150,
+            True,
+        ),
+        Case(
+            "lsvt, RFE of ridge, 20",
+            True,
+            data("lsvt"),
+            partial(ridge_rfe, 20),
+            90,
+            True,
+        ),
+        Case(
+            "golub, Welch and variance, 30",
+            True,
+            data("golub"),
+            partial(k_best, welch_variance, 30),
+            60,
+            True,
+        ),
         Case(
             "spambase, decision tree",
             True,
@@ -254,8 +385,22 @@ def cases(folder):
         ),
         Case("strong effects, lasso", True, easy, lasso(0.3), 150, False),
         Case("blocks, lasso", True, blocks, lasso(0.3), 120, False),
-        Case("blocks, 10 best by F", True, blocks, partial(k_best, f_regression, 10), 120, False),
-        Case("0/1 features, 10 best by chi2", True, binary, partial(k_best, chi2, 10), 150, True),
+        Case(
+            "blocks, 10 best by F",
+            True,
+            blocks,
+            partial(k_best, f_regression, 10),
+            120,
+            False,
+        ),
+        Case(
+            "0/1 features, 10 best by chi2",
+            True,
+            binary,
+            partial(k_best, chi2, 10),
+            150,
+            True,
+        ),
         Case(
             "quadratic effects, decision tree",
             True,
@@ -264,14 +409,44 @@ def cases(folder):
             150,
             False,
         ),
-        Case("linear d = 1000, lasso", True, partial(linear, d=1000, n_true=5), lasso(0.6), 100, False),
+        Case(
+            "linear d = 1000, lasso",
+            True,
+            partial(linear, d=1000, n_true=5),
+            lasso(0.6),
+            100,
+            False,
+        ),
         Case("diabetes, lasso", True, data("diabetes"), lasso(3.0), 120, False),
-        Case("wine, 5 best by F", True, data("wine"), partial(k_best, f_classif, 5), 60, True),
-        Case("alon, 20 best by F", True, data("alon"), partial(k_best, f_classif, 20), 50, True),
+        Case(
+            "wine, 5 best by F",
+            True,
+            data("wine"),
+            partial(k_best, f_classif, 5),
+            60,
+            True,
+        ),
+        Case(
+            "alon, 20 best by F",
+            True,
+            data("alon"),
+            partial(k_best, f_classif, 20),
+            50,
+            True,
+        ),
         Case("alon, L1 logistic", True, data("alon"), l1_logistic(0.5), 50, True),
-        Case("sonar, RFE of ridge, 10", True, data("sonar"), partial(ridge_rfe, 10), 120, True),
+        Case(
+            "sonar, RFE of ridge, 10",
+            True,
+            data("sonar"),
+            partial(ridge_rfe, 10),
+            120,
+            True,
+        ),
     ]
-    return [case for case in every if case.draw is not None], [case.name for case in every if case.draw is None]
+    return [case for case in every if case.draw is not None], [
+        case.name for case in every if case.draw is None
+    ]
 
 
 # -- one data set after another ----------------------------------------------------------------------------------------
@@ -290,7 +465,9 @@ def intervals(measure, halves, whole):
     """The intervals of one data set, in the order of `KINDS`."""
     halves, whole = table_for(measure, halves), table_for(measure, whole)
     replication = replication_stability(halves, measure=measure, confidence_level=LEVEL)
-    full_size = full_size_interval(whole, halves, measure=measure, confidence_level=LEVEL)
+    full_size = full_size_interval(
+        whole, halves, measure=measure, confidence_level=LEVEL
+    )
     return [
         replication,
         full_size,
@@ -307,36 +484,65 @@ def without_floor(full_size):
 
 
 # What each interval is of, and whether its true value is that of half of the rows.
-KINDS = {"replication": True, "full size": False, "without floor": False, "jackknife": False, "all pairs": True}
+KINDS = {
+    "replication": True,
+    "full size": False,
+    "without floor": False,
+    "jackknife": False,
+    "all pairs": True,
+}
 
 
 def simulate(case, n_sets, n_truth):
     """One row per measure and kind of interval: truth, mean estimate, coverage, width."""
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
-    half, full = (runs_of(case, rng, n, n_truth) for n in (case.n_rows // 2, case.n_rows))
+    half, full = (
+        runs_of(case, rng, n, n_truth) for n in (case.n_rows // 2, case.n_rows)
+    )
     found, n_warned = [], 0
     for number in range(n_sets):
         X, y = case.draw(rng, case.n_rows)
-        pairs = ComplementaryPairsSplit(2 * N_PAIRS, stratify=case.stratify, random_state=number)
-        bootstraps = BootstrapSplit(N_BOOTSTRAPS, stratify=case.stratify, random_state=number)
-        runs = [np.array([case.select(X[rows], y[rows]) for rows, _ in cv.split(X, y)]) for cv in (pairs, bootstraps)]
+        pairs = ComplementaryPairsSplit(
+            2 * N_PAIRS, stratify=case.stratify, random_state=number
+        )
+        bootstraps = BootstrapSplit(
+            N_BOOTSTRAPS, stratify=case.stratify, random_state=number
+        )
+        runs = [
+            np.array([case.select(X[rows], y[rows]) for rows, _ in cv.split(X, y)])
+            for cv in (pairs, bootstraps)
+        ]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found.append([intervals(measure, *runs) for measure in MEASURES])
         n_warned += any("take turns" in str(warning.message) for warning in caught)
     rows = []
     for at, measure in enumerate(MEASURES):
-        truths = [get_measure(measure)(table_for(measure, runs)) for runs in (half, full)]
+        truths = [
+            get_measure(measure)(table_for(measure, runs)) for runs in (half, full)
+        ]
         for which, (kind, at_half) in enumerate(KINDS.items()):
-            truth, of_kind = truths[0 if at_half else 1], [one[at][which] for one in found]
-            known = {"case": case.name, "held_out": case.held_out, "measure": measure, "kind": kind, "truth": truth}
+            truth, of_kind = (
+                truths[0 if at_half else 1],
+                [one[at][which] for one in found],
+            )
+            known = {
+                "case": case.name,
+                "held_out": case.held_out,
+                "measure": measure,
+                "kind": kind,
+                "truth": truth,
+            }
             floor = np.mean([one.low <= truths[1] for one in of_kind])
             rows.append(known | {"floor": floor} | summary(of_kind, truth))
     return rows, n_warned
 
 
 def summary(found, truth):
-    estimates, low, high = (np.array([getattr(one, name) for one in found]) for name in ("estimate", "low", "high"))
+    estimates, low, high = (
+        np.array([getattr(one, name) for one in found])
+        for name in ("estimate", "low", "high")
+    )
     return {
         "bias": estimates.mean() - truth,
         "rmse": np.sqrt(np.mean((estimates - truth) ** 2)),
@@ -351,12 +557,18 @@ def summary(found, truth):
 def nearly_the_same():
     """The five best by F: most pairs of halves agree entirely."""
     select = partial(k_best, f_regression, 5)
-    return [Case(f"n = {n}", True, equal_effects, select, n, False) for n in (200, 260, 320, 400, 500)]
+    return [
+        Case(f"n = {n}", True, equal_effects, select, n, False)
+        for n in (200, 260, 320, 400, 500)
+    ]
 
 
 def nearly_nothing():
     """Penalties so strong that most halves select nothing."""
-    return [Case(f"alpha = {alpha}", True, equal_effects, lasso(alpha), 100, False) for alpha in (1.1, 1.3, 1.5)]
+    return [
+        Case(f"alpha = {alpha}", True, equal_effects, lasso(alpha), 100, False)
+        for alpha in (1.1, 1.3, 1.5)
+    ]
 
 
 def at_an_edge(chosen, n_sets, n_truth):
@@ -370,11 +582,23 @@ def at_an_edge(chosen, n_sets, n_truth):
             splits = ComplementaryPairsSplit(2 * N_PAIRS, random_state=number).split(X)
             halves = np.array([case.select(X[rows], y[rows]) > 0 for rows, _ in splits])
             if halves.any():
-                found.append((replication_stability(halves, confidence_level=LEVEL), spread_alone(halves)))
+                found.append(
+                    (
+                        replication_stability(halves, confidence_level=LEVEL),
+                        spread_alone(halves),
+                    )
+                )
         own, alone = (summary(kind, truth) for kind in zip(*found, strict=True))
         names = {"sets": len(found), "coverage": own["coverage"], "width": own["width"]}
         names |= {"spread alone: coverage": alone["coverage"], "width ": alone["width"]}
-        rows.append({"case": case.name, "features": true_runs.sum(axis=1).mean(), "Φ(n/2)": truth} | names)
+        rows.append(
+            {
+                "case": case.name,
+                "features": true_runs.sum(axis=1).mean(),
+                "Φ(n/2)": truth,
+            }
+            | names
+        )
     return pd.DataFrame(rows)
 
 
@@ -382,9 +606,15 @@ def spread_alone(halves):
     """The replication interval by the spread of the pairs, which is nothing where all pairs are equally similar."""
     measure = get_measure("nogueira")
     estimate, values = measure.within_pairs(measure.check(halves))
-    half = stats.t(N_PAIRS - 1).ppf((1 + LEVEL) / 2) * np.std(values, ddof=1) * np.sqrt(1 / N_PAIRS + 1)
+    half = (
+        stats.t(N_PAIRS - 1).ppf((1 + LEVEL) / 2)
+        * np.std(values, ddof=1)
+        * np.sqrt(1 / N_PAIRS + 1)
+    )
     interval = replication_stability(halves, confidence_level=LEVEL)
-    return replace(interval, low=max(estimate - half, -1.0), high=min(estimate + half, 1.0))
+    return replace(
+        interval, low=max(estimate - half, -1.0), high=min(estimate + half, 1.0)
+    )
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -393,13 +623,22 @@ def spread_alone(halves):
 def show(frame):
     """Print a frame as a Markdown table."""
     for row in [frame.columns, ["---"] * frame.shape[1], *frame.to_numpy()]:
-        print("|", " | ".join(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row), "|")
+        print(
+            "|",
+            " | ".join(
+                f"{value:.2f}" if isinstance(value, float) else str(value)
+                for value in row
+            ),
+            "|",
+        )
 
 
 def table(found):
     """One row per case, for the nogueira measure."""
     rows = []
-    for name, of_case in found[found["measure"] == "nogueira"].groupby("case", sort=False):
+    for name, of_case in found[found["measure"] == "nogueira"].groupby(
+        "case", sort=False
+    ):
         kind = of_case.set_index("kind")
         replication, full, plain, jackknife, every = (kind.loc[name] for name in KINDS)
         rows.append(
@@ -424,18 +663,30 @@ def table(found):
 def means(found):
     """Coverage by half, measure and kind of interval: the mean over the pairs and the worst."""
     rows = []
-    for (held_out, measure), group in found.groupby(["held_out", "measure"], sort=False):
+    for (held_out, measure), group in found.groupby(
+        ["held_out", "measure"], sort=False
+    ):
         coverage = group.groupby("kind")["coverage"]
-        texts = {kind: f"{coverage.mean()[kind]:.2f} ({coverage.min()[kind]:.2f})" for kind in KINDS}
-        rows.append({"pairs": "held out" if held_out else "as calibrated", "measure": measure} | texts)
+        texts = {
+            kind: f"{coverage.mean()[kind]:.2f} ({coverage.min()[kind]:.2f})"
+            for kind in KINDS
+        }
+        rows.append(
+            {"pairs": "held out" if held_out else "as calibrated", "measure": measure}
+            | texts
+        )
     return pd.DataFrame(rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--quick", action="store_true", help="12 data sets for each pair instead of 80")
-    parser.add_argument("--only", default="", help="only pairs whose name has this text in it")
+    parser.add_argument(
+        "--quick", action="store_true", help="12 data sets for each pair instead of 80"
+    )
+    parser.add_argument(
+        "--only", default="", help="only pairs whose name has this text in it"
+    )
     options = parser.parse_args()
     n_sets, n_truth = (12, 100) if options.quick else (80, 400)
     chosen, missing = cases(options.data)
@@ -459,9 +710,15 @@ def main():
     show(at_an_edge(nearly_the_same(), *size))
     print("\n## Where most halves select nothing\n")
     show(at_an_edge(nearly_nothing(), *size))
-    floor = found[(found["measure"] == "nogueira") & (found["kind"] == "replication")]["floor"]
-    print(f"\nThe lower end of the replication interval is below Φ(n) in {floor.mean():.3f} of the data sets.")
-    print(f"\n{n_warned} data sets with a warning about features that take turns; {time.perf_counter() - start:.0f} s")
+    floor = found[(found["measure"] == "nogueira") & (found["kind"] == "replication")][
+        "floor"
+    ]
+    print(
+        f"\nThe lower end of the replication interval is below Φ(n) in {floor.mean():.3f} of the data sets."
+    )
+    print(
+        f"\n{n_warned} data sets with a warning about features that take turns; {time.perf_counter() - start:.0f} s"
+    )
 
 
 if __name__ == "__main__":

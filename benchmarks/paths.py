@@ -10,7 +10,9 @@ reaches the level; where none does, the time of the tightest one is a lower boun
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import shutil
 import subprocess
@@ -70,11 +72,17 @@ def penalties_of(estimator, values, n_rows):
 def worst_violation(estimator, X, y, penalties, coefs, intercepts):
     """Largest violation of an optimality condition at any penalty, relative to it."""
     f = X @ coefs.T + intercepts
-    slopes = f - y[:, None] if isinstance(estimator, Lasso) else 1 / (1 + np.exp(-f)) - y[:, None]
+    slopes = (
+        f - y[:, None]
+        if isinstance(estimator, Lasso)
+        else 1 / (1 + np.exp(-f)) - y[:, None]
+    )
     gradients = (X.T @ slopes / len(y)).T
     bend = penalties[:, None]
     outside = np.maximum(np.abs(gradients) - bend, 0)
-    violations = np.where(coefs == 0, outside, np.abs(gradients + bend * np.sign(coefs)))
+    violations = np.where(
+        coefs == 0, outside, np.abs(gradients + bend * np.sign(coefs))
+    )
     return (violations / bend).max()
 
 
@@ -94,7 +102,14 @@ def our_violation(estimator, values, X, y, halves):
         models = linear_models(estimator, X[rows], y[rows], values)
         penalties = penalties_of(estimator, values, len(rows))
         found.append(
-            worst_violation(estimator, X[rows], y[rows], penalties, models.coefs[:, 0], models.intercepts[:, 0])
+            worst_violation(
+                estimator,
+                X[rows],
+                y[rows],
+                penalties,
+                models.coefs[:, 0],
+                models.intercepts[:, 0],
+            )
         )
     return max(found)
 
@@ -102,7 +117,12 @@ def our_violation(estimator, values, X, y, halves):
 def glmnet(estimator, values, X, y, halves):
     """Time and violation of glmnet at each threshold, until the lowest level is reached; nothing without R."""
     rscript = shutil.which("Rscript")
-    if not rscript or subprocess.run([rscript, "-e", "library(glmnet)"], capture_output=True, check=False).returncode:
+    if (
+        not rscript
+        or subprocess.run(
+            [rscript, "-e", "library(glmnet)"], capture_output=True, check=False
+        ).returncode
+    ):
         return []
     penalties = penalties_of(estimator, values, len(halves[0]))
     found = []
@@ -122,7 +142,9 @@ def glmnet(estimator, values, X, y, halves):
             if len(models) < N_CHECKED * len(values) * (X.shape[1] + 1):
                 break  # it stopped before the last penalty
             models = np.reshape(models, (N_CHECKED, len(values), X.shape[1] + 1))
-            found.append((seconds, glmnet_violation(estimator, models, penalties, X, y, halves)))
+            found.append(
+                (seconds, glmnet_violation(estimator, models, penalties, X, y, halves))
+            )
             if found[-1][1] <= min(LEVELS):
                 break
     return found
@@ -130,7 +152,9 @@ def glmnet(estimator, values, X, y, halves):
 
 def glmnet_violation(estimator, models, penalties, X, y, halves):
     return max(
-        worst_violation(estimator, X[rows], y[rows], penalties, model[:, :-1], model[:, -1])
+        worst_violation(
+            estimator, X[rows], y[rows], penalties, model[:, :-1], model[:, -1]
+        )
         for rows, model in zip(halves, models, strict=False)
     )
 
@@ -142,7 +166,8 @@ def report(label, ours, theirs, limit, note=""):
     ratio = ours / theirs
     verdict = "ok" if ratio <= limit else "NOT MET"
     print(
-        f"  {label:<44}{ours * 1e3:>8.1f}{theirs * 1e3:>8.1f}{ratio:>7.2f}   limit {limit}  {verdict}{note}", flush=True
+        f"  {label:<44}{ours * 1e3:>8.1f}{theirs * 1e3:>8.1f}{ratio:>7.2f}   limit {limit}  {verdict}{note}",
+        flush=True,
     )
 
 
@@ -150,19 +175,33 @@ def compare(estimator, n_rows, n_features, n_values, solvers):
     X, y = data_of(estimator, n_rows, n_features)
     weakest = 0.01 if PARAMETERS[type(estimator)] == "alpha" else 100
     values = strongest_value(estimator, X, y, {}) * np.geomspace(1, weakest, n_values)
-    halves = [rows for rows, _ in ComplementaryPairsSplit(N_HALVES, random_state=0).split(X, y)]
+    halves = [
+        rows
+        for rows, _ in ComplementaryPairsSplit(N_HALVES, random_state=0).split(X, y)
+    ]
     theirs = glmnet(estimator, values, X, y, halves)
-    label = f"{type(estimator).__name__}, n = {n_rows}, d = {n_features}, {n_values} values"
+    label = (
+        f"{type(estimator).__name__}, n = {n_rows}, d = {n_features}, {n_values} values"
+    )
     print(f"\n{label}: ms a path, ours | glmnet | ratio")
     for name, solver in solvers.items():
         screening.fastest_minimise = lambda solver=solver: solver
         linear_models(estimator, X[halves[0]], y[halves[0]], values)  # compiles
-        ours, violation = our_time(estimator, values, X, y, halves), our_violation(estimator, values, X, y, halves)
+        ours, violation = (
+            our_time(estimator, values, X, y, halves),
+            our_violation(estimator, values, X, y, halves),
+        )
         if not theirs:
             print(f"  {name}, default: {ours * 1e3:.1f}, violation {violation:.1e}")
             continue
         note = f"   violations {violation:.0e} | {theirs[0][1]:.0e}"
-        report(f"{name}, defaults", ours, theirs[0][0], 1.5 if name == "fast" else 2.5, note)
+        report(
+            f"{name}, defaults",
+            ours,
+            theirs[0][0],
+            1.5 if name == "fast" else 2.5,
+            note,
+        )
         for level in LEVELS:
             compare_at(level, name, estimator, (values, X, y, halves), theirs)
 
@@ -173,7 +212,13 @@ def compare_at(level, name, estimator, problem, theirs):
     reached = [pair for pair in theirs[1:] if pair[1] <= level]
     best, found = reached[0] if reached else theirs[-1]
     note = f"   violations {violation:.0e} | {found:.0e}"
-    report(f"{name}, violation at most {level:.0e}", ours, best, 1.0 if name == "fast" else 2.5, note)
+    report(
+        f"{name}, violation at most {level:.0e}",
+        ours,
+        best,
+        1.0 if name == "fast" else 2.5,
+        note,
+    )
 
 
 def main():

@@ -20,7 +20,9 @@ into the memory of the workers on both sides; it sends smaller data with each ta
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import sys
 import time
@@ -34,7 +36,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_breast_cancer, make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectorMixin, VarianceThreshold
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectKBest,
+    SelectorMixin,
+    VarianceThreshold,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import ElasticNet, LogisticRegression
 from sklearn.model_selection import GridSearchCV, ParameterGrid
@@ -66,7 +74,9 @@ def lasso():
 
 def plain_search(X, y):
     splits = list(BootstrapSplit(N_RUNS, random_state=0).split(X, y))
-    return GridSearchCV(lasso(), {"C": PENALTIES}, cv=splits, scoring=SCORER, refit=False, n_jobs=N_JOBS)
+    return GridSearchCV(
+        lasso(), {"C": PENALTIES}, cv=splits, scoring=SCORER, refit=False, n_jobs=N_JOBS
+    )
 
 
 def our_search(*, refit=False):
@@ -94,30 +104,47 @@ def times_of(searches, X, y):
 def report(label, ours, plain, limit=None):
     """Shortest times of both, the least disturbed ones, and the range of the ratios over the rounds."""
     ratio, ratios = ours.min() / plain.min(), ours / plain
-    verdict = "" if limit is None else f"   limit {limit}  {'ok' if ratio <= limit else 'TOO SLOW'}"
-    print(f"  {label:<34}{ratio:>7.2f}   rounds {ratios.min():.2f} to {ratios.max():.2f}{verdict}")
+    verdict = (
+        ""
+        if limit is None
+        else f"   limit {limit}  {'ok' if ratio <= limit else 'TOO SLOW'}"
+    )
+    print(
+        f"  {label:<34}{ratio:>7.2f}   rounds {ratios.min():.2f} to {ratios.max():.2f}{verdict}"
+    )
 
 
 def same_scores(plain, ours):
-    scores = [search.cv_results_[f"mean_test_{name}"] for search, name in ((plain, "score"), (ours, SCORER))]
+    scores = [
+        search.cv_results_[f"mean_test_{name}"]
+        for search, name in ((plain, "score"), (ours, SCORER))
+    ]
     np.testing.assert_allclose(*scores, rtol=1e-9)
 
 
 def compare(n_samples, n_features, limit=None):
     X, y = make_redundant_classification(
-        n_samples, n_features=n_features, n_relevant=n_features // 2, redundancy=0.8, random_state=0
+        n_samples,
+        n_features=n_features,
+        n_relevant=n_features // 2,
+        redundancy=0.8,
+        random_state=0,
     )
     plain, ours = plain_search(X, y), our_search()
     times = times_of([plain, ours, our_search(refit=True)], X, y)
     same_scores(plain, ours)
     per_fit = times[:, 0].min() / (N_CANDIDATES * N_RUNS) * N_JOBS
-    print(f"\n{n_samples} × {n_features}: plain {times[:, 0].min():.1f} s, {per_fit * 1e3:.1f} ms a fit and process")
+    print(
+        f"\n{n_samples} × {n_features}: plain {times[:, 0].min():.1f} s, {per_fit * 1e3:.1f} ms a fit and process"
+    )
     report("ours / plain", times[:, 1], times[:, 0], limit)
     report("ours with its refit / plain", times[:, 2], times[:, 0])
 
 
 def plain():
-    print(f"{N_CANDIDATES} candidates × {N_RUNS} runs, n_jobs={N_JOBS}, L1 logistic regression")
+    print(
+        f"{N_CANDIDATES} candidates × {N_RUNS} runs, n_jobs={N_JOBS}, L1 logistic regression"
+    )
     compare(1000, 150, LIMIT)
     compare(200, 50)
 
@@ -139,48 +166,82 @@ def alternating(calls, rounds):
 
 def one_pass(estimator, grid, X, y, *, n_runs=N_RUNS, scoring=None, n_jobs=None):
     cv = BootstrapSplit(n_runs, random_state=0)
-    search = StabilitySearchCV(estimator, grid, cv=cv, scoring=scoring, random_state=0, refit="nogueira", n_jobs=n_jobs)
+    search = StabilitySearchCV(
+        estimator,
+        grid,
+        cv=cv,
+        scoring=scoring,
+        random_state=0,
+        refit="nogueira",
+        n_jobs=n_jobs,
+    )
     return search.fit(X, y)
 
 
 def one_by_one(estimator, grid, X, y, *, n_runs=N_RUNS, scoring=None):
-    inner = StabilityCV(estimator, cv=BootstrapSplit(n_runs, random_state=0), scoring=scoring, random_state=0)
+    inner = StabilityCV(
+        estimator,
+        cv=BootstrapSplit(n_runs, random_state=0),
+        scoring=scoring,
+        random_state=0,
+    )
     wrapped = {f"estimator__{name}": values for name, values in grid.items()}
-    return GridSearchCV(inner, wrapped, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=False).fit(X, y)
+    return GridSearchCV(
+        inner, wrapped, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=False
+    ).fit(X, y)
 
 
 def share_of_differences(ours, estimator, grid, X, y, n_runs):
     """Number of entries of the supports that differ, as a share of those that single fits select."""
     cv = BootstrapSplit(n_runs, random_state=0)
     cold = [
-        StabilityCV(clone(estimator).set_params(**one), cv=cv, random_state=0).fit(X, y).supports_
+        StabilityCV(clone(estimator).set_params(**one), cv=cv, random_state=0)
+        .fit(X, y)
+        .supports_
         for one in ParameterGrid(grid)
     ]
-    dense = [[sparse.csr_array(t).toarray() for t in (a.supports, b)] for a, b in zip(ours.runs_, cold, strict=True)]
+    dense = [
+        [sparse.csr_array(t).toarray() for t in (a.supports, b)]
+        for a, b in zip(ours.runs_, cold, strict=True)
+    ]
     return sum((a != b).sum() for a, b in dense) / sum(b.sum() for _, b in dense)
 
 
 def case(label, estimator, grid, data, limit, *, n_runs=N_RUNS, scoring=None, rounds=3):
     how = {"n_runs": n_runs, "scoring": scoring}
-    calls = [partial(search, estimator, grid, *data, **how) for search in (one_pass, one_by_one)]
+    calls = [
+        partial(search, estimator, grid, *data, **how)
+        for search in (one_pass, one_by_one)
+    ]
     ours, theirs = (call() for call in calls)
     times = alternating(calls, rounds)
     ratio = times[1] / times[0]
     name = scoring or "score"
     gaps = [
-        np.nanmax(np.abs(ours.cv_results_[f"mean_test_{n}"] - theirs.cv_results_[f"mean_test_{n}"]))
+        np.nanmax(
+            np.abs(
+                ours.cv_results_[f"mean_test_{n}"]
+                - theirs.cv_results_[f"mean_test_{n}"]
+            )
+        )
         for n in (name, "nogueira")
         if f"mean_test_{n}" in theirs.cv_results_
     ]
     differing = share_of_differences(ours, estimator, grid, *data, n_runs)
     verdict = "ok" if ratio >= limit else "TOO SLOW"
-    print(f"  {label:<54}{times[1]:>7.2f} s {times[0]:>7.2f} s   × {ratio:.2f}   at least {limit:.2f}  {verdict}")
+    print(
+        f"  {label:<54}{times[1]:>7.2f} s {times[0]:>7.2f} s   × {ratio:.2f}   at least {limit:.2f}  {verdict}"
+    )
     found = " | ".join(f"{gap:.1e}" for gap in gaps)
-    print(f"  {'':<54}largest differences {found}, supports differ in {differing:.1e} of those selected")
+    print(
+        f"  {'':<54}largest differences {found}, supports differ in {differing:.1e} of those selected"
+    )
 
 
 def l1_pipeline(**params):
-    return make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", **params))
+    return make_pipeline(
+        StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", **params)
+    )
 
 
 def with_gaps(n_rows, n_features):
@@ -192,20 +253,67 @@ def with_gaps(n_rows, n_features):
 def searches():
     """Ratios of CPU times; sizes as in the table of results."""
     print(f"{N_CANDIDATES} candidates × {N_RUNS} runs: one by one, one pass, ratio")
-    breast, wide = load_breast_cancer(return_X_y=True), make_classification(62, 2000, n_informative=20, random_state=0)
+    breast, wide = (
+        load_breast_cancer(return_X_y=True),
+        make_classification(62, 2000, n_informative=20, random_state=0),
+    )
     penalties = {"logisticregression__C": np.logspace(-2, 1, N_CANDIDATES)}
-    case("L1 logistic, breast cancer", l1_pipeline(), penalties, breast, 5, scoring="accuracy")
-    case("the same at tol=1e-8", l1_pipeline(tol=1e-8), penalties, breast, 5, scoring="accuracy", rounds=1)
-    case("L1 logistic, 62 × 2000", l1_pipeline(), penalties, wide, 5, scoring="accuracy")
-    case("the same at tol=1e-8", l1_pipeline(tol=1e-8), penalties, wide, 5, scoring="accuracy", rounds=1)
+    case(
+        "L1 logistic, breast cancer",
+        l1_pipeline(),
+        penalties,
+        breast,
+        5,
+        scoring="accuracy",
+    )
+    case(
+        "the same at tol=1e-8",
+        l1_pipeline(tol=1e-8),
+        penalties,
+        breast,
+        5,
+        scoring="accuracy",
+        rounds=1,
+    )
+    case(
+        "L1 logistic, 62 × 2000", l1_pipeline(), penalties, wide, 5, scoring="accuracy"
+    )
+    case(
+        "the same at tol=1e-8",
+        l1_pipeline(tol=1e-8),
+        penalties,
+        wide,
+        5,
+        scoring="accuracy",
+        rounds=1,
+    )
     # From where the first feature enters on; and where nearly all features are selected.
     numbers = make_regression(200, 300, n_informative=15, noise=20.0, random_state=0)
-    for label, alphas in (("", np.logspace(0, 2, 7)), (", nearly dense", np.logspace(-1, 1.5, 7))):
+    for label, alphas in (
+        ("", np.logspace(0, 2, 7)),
+        (", nearly dense", np.logspace(-1, 1.5, 7)),
+    ):
         net = {"alpha": alphas, "l1_ratio": [0.3, 0.6, 0.9]}
-        case(f"elastic net, 200 × 300, two parameters{label}", ElasticNet(), net, numbers, 3)
-    first = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), SelectKBest(), GaussianNB())
+        case(
+            f"elastic net, 200 × 300, two parameters{label}",
+            ElasticNet(),
+            net,
+            numbers,
+            3,
+        )
+    first = make_pipeline(
+        SimpleImputer(strategy="median"), StandardScaler(), SelectKBest(), GaussianNB()
+    )
     sizes = {"selectkbest__k": np.arange(5, 105, 5)}
-    case("imputer, scaler, filter, 5000 × 200, 5 runs", first, sizes, with_gaps(5000, 200), 1.5, n_runs=5, rounds=2)
+    case(
+        "imputer, scaler, filter, 5000 × 200, 5 runs",
+        first,
+        sizes,
+        with_gaps(5000, 200),
+        1.5,
+        n_runs=5,
+        rounds=2,
+    )
     case("RFE, 150 × 60", RFE(LogisticRegression()), {"n_features_to_select": np.arange(2, 42, 4)},
          make_classification(150, 60, random_state=0), 1.5, n_runs=5, rounds=2)  # fmt: skip
     case(
@@ -219,18 +327,40 @@ def searches():
     )
     forest = SelectFromModel(RandomForestClassifier(30))
     case(
-        "forest, nothing in common", forest, {"estimator__max_depth": [2, 4, 8]}, breast, 1 / 1.05, n_runs=10, rounds=3
+        "forest, nothing in common",
+        forest,
+        {"estimator__max_depth": [2, 4, 8]},
+        breast,
+        1 / 1.05,
+        n_runs=10,
+        rounds=3,
     )
     variances = {"threshold": np.logspace(-4, 2, N_CANDIDATES)}
-    case("variances, nothing in common", VarianceThreshold(), variances, breast, 1 / 1.05, rounds=5)
-    case("filter, its scores in common", SelectKBest(), {"k": np.arange(1, 21)}, breast, 1 / 1.05, rounds=5)
+    case(
+        "variances, nothing in common",
+        VarianceThreshold(),
+        variances,
+        breast,
+        1 / 1.05,
+        rounds=5,
+    )
+    case(
+        "filter, its scores in common",
+        SelectKBest(),
+        {"k": np.arange(1, 21)},
+        breast,
+        1 / 1.05,
+        rounds=5,
+    )
 
 
 # -- processes and memory ----------------------------------------------------------------------------------------------
 
 
 def processes():
-    data = make_redundant_classification(1000, n_features=500, n_relevant=50, redundancy=0.8, random_state=0)
+    data = make_redundant_classification(
+        1000, n_features=500, n_relevant=50, redundancy=0.8, random_state=0
+    )
     grid = {"logisticregression__C": np.logspace(-2, 0, N_CANDIDATES)}
     walls = np.empty((3, 2))
     for row in walls:
@@ -239,8 +369,12 @@ def processes():
             one_pass(l1_pipeline(), grid, *data, n_jobs=n_jobs, scoring="accuracy")
             row[number] = time.perf_counter() - before
     one, two = walls.min(axis=0)
-    print(f"\nn_jobs=2: {one / two:.2f} times as fast as n_jobs=1 (1000 × 500, {one:.1f} s), at least 1.6")
-    print(f"  of two processes without a search, the machine now runs {allowed():.2f} times as fast as one")
+    print(
+        f"\nn_jobs=2: {one / two:.2f} times as fast as n_jobs=1 (1000 × 500, {one:.1f} s), at least 1.6"
+    )
+    print(
+        f"  of two processes without a search, the machine now runs {allowed():.2f} times as fast as one"
+    )
 
 
 def work(n):
@@ -259,10 +393,26 @@ def allowed():
 
 def size_of(search):
     """Bytes of all arrays of the runs and of the table."""
-    tables = [getattr(runs, name) for runs in search.runs_ for name in ("supports", "importances", "coefs")]
-    parts = [part for t in tables for part in ((t.data, t.indices, t.indptr) if sparse.issparse(t) else (t,))]
-    parts += [column for column in search.cv_results_.values() if isinstance(column, np.ndarray)]
-    parts += [one for runs in search.runs_ for one in (runs.fit_times, runs.split_numbers, runs.refit)]
+    tables = [
+        getattr(runs, name)
+        for runs in search.runs_
+        for name in ("supports", "importances", "coefs")
+    ]
+    parts = [
+        part
+        for t in tables
+        for part in ((t.data, t.indices, t.indptr) if sparse.issparse(t) else (t,))
+    ]
+    parts += [
+        column
+        for column in search.cv_results_.values()
+        if isinstance(column, np.ndarray)
+    ]
+    parts += [
+        one
+        for runs in search.runs_
+        for one in (runs.fit_times, runs.split_numbers, runs.refit)
+    ]
     parts += [scores for runs in search.runs_ for scores in runs.scores.values()]
     return sum(part.nbytes for part in parts if part is not None)
 
@@ -295,7 +445,9 @@ def memory():
         tracemalloc.stop()
         size = size_of(search)
         name = type(estimator).__name__
-        print(f"memory of the parent, {name}: {peak / size:.2f} of the {size / 1e6:.0f} MB it returns, at most 1.2")
+        print(
+            f"memory of the parent, {name}: {peak / size:.2f} of the {size / 1e6:.0f} MB it returns, at most 1.2"
+        )
 
 
 # -- what a search is made of ------------------------------------------------------------------------------------------
@@ -303,8 +455,16 @@ def memory():
 
 def measure():
     table = (np.random.default_rng(0).random((1000, 10_000)) < 0.05).astype(np.int64)
-    ours, sums = alternating([partial(nogueira_stability, table), lambda: [table.sum(axis=0) for _ in range(2)]], 9)
-    print(f"nogueira of 1000 × 10 000 int64: {ours / sums:.2f} of two sums of its columns, at most 1.0")
+    ours, sums = alternating(
+        [
+            partial(nogueira_stability, table),
+            lambda: [table.sum(axis=0) for _ in range(2)],
+        ],
+        9,
+    )
+    print(
+        f"nogueira of 1000 × 10 000 int64: {ours / sums:.2f} of two sums of its columns, at most 1.0"
+    )
 
 
 def by_hand(estimator, X, y, splits, *, refit):
@@ -326,8 +486,13 @@ def loops():
     ):
         X, y = make_classification(*shape, n_informative=10, random_state=0)
         splits = list(BootstrapSplit(n_runs, random_state=0).split(X, y))
-        calls = [partial(by_hand, estimator, X, y, splits, refit=refit) for refit in (False, True)]
-        loop, refitted, ours = alternating([*calls, partial(StabilityCV(estimator, cv=splits).fit, X, y)], 5)
+        calls = [
+            partial(by_hand, estimator, X, y, splits, refit=refit)
+            for refit in (False, True)
+        ]
+        loop, refitted, ours = alternating(
+            [*calls, partial(StabilityCV(estimator, cv=splits).fit, X, y)], 5
+        )
         per_fit = loop / n_runs * 1e3
         print(
             f"StabilityCV, {label} ({per_fit:.1f} ms a fit): {ours / loop:.2f} of a loop, {ours / refitted:.2f} of one "

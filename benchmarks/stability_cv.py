@@ -13,7 +13,9 @@ the order of allocations.
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import resource
 import subprocess
@@ -38,7 +40,10 @@ N_ROWS_LINEAR = 1000  # for models so fast that 300 rows take only 10 ms
 
 # With their own seeds, so that the loop and StabilityCV do the same work: StabilityCV sets missing seeds, and even a
 # model that does not use its seed then makes a generator, which takes 0.1 ms.
-L1_LOGISTIC = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0))
+L1_LOGISTIC = make_pipeline(
+    StandardScaler(),
+    LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0),
+)
 FOREST = SelectFromModel(RandomForestClassifier(12, random_state=0))
 K_BEST = make_pipeline(SelectKBest(k=50), LogisticRegression(random_state=0))
 LASSO = Lasso(alpha=0.3, random_state=0)
@@ -89,7 +94,11 @@ def best_times(calls, seconds, clock=time.perf_counter):
 
 def report(label, ratio, limit=None, *, at_least=False):
     met = limit is None or (ratio >= limit if at_least else ratio <= limit)
-    verdict = "" if limit is None else f"   {'at least' if at_least else 'limit'} {limit}  {'ok' if met else 'NOT MET'}"
+    verdict = (
+        ""
+        if limit is None
+        else f"   {'at least' if at_least else 'limit'} {limit}  {'ok' if met else 'NOT MET'}"
+    )
     print(f"  {label:<58}{ratio:>7.2f}{verdict}", flush=True)
 
 
@@ -98,7 +107,12 @@ OVERHEAD = {
     "scaler and L1 logistic regression": (L1_LOGISTIC, classification, N_ROWS, True),
     "50 best and logistic regression": (K_BEST, classification, N_ROWS_LINEAR, True),
     "Lasso": (LASSO, regression, N_ROWS_LINEAR, True),
-    "short runs: 50 best and logistic regression": (K_BEST, classification, N_ROWS, False),
+    "short runs: 50 best and logistic regression": (
+        K_BEST,
+        classification,
+        N_ROWS,
+        False,
+    ),
     "short runs: Lasso": (LASSO, regression, N_ROWS, False),
 }
 
@@ -106,23 +120,36 @@ OVERHEAD = {
 def overhead(label):
     """Print the medians over several processes: the addresses of arrays in one can change a time by a tenth."""
     command = [sys.executable, __file__, "--overhead", label]
-    outputs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(N_PROCESSES)]
-    by_hand, ours, refit = np.array([[float(time) for time in output.split()] for output in outputs]).T
+    outputs = [
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for _ in range(N_PROCESSES)
+    ]
+    by_hand, ours, refit = np.array(
+        [[float(time) for time in output.split()] for output in outputs]
+    ).T
     _, _, n_rows, limited = OVERHEAD[label]
     run = np.median(by_hand) / N_RUNS * 1e3
     print(
         f"\n{label}, n = {n_rows}, d = {N_FEATURES}, {N_RUNS} runs: loop {run:.0f} ms per run, {N_PROCESSES} processes"
     )
     report("StabilityCV / loop", np.median(ours / by_hand), 1.1 if limited else None)
-    report("StabilityCV / loop and a fit on all rows", np.median(ours / (by_hand + refit)))
-    report("milliseconds per run, beyond these", np.median(ours - by_hand - refit) / N_RUNS * 1e3)
+    report(
+        "StabilityCV / loop and a fit on all rows", np.median(ours / (by_hand + refit))
+    )
+    report(
+        "milliseconds per run, beyond these",
+        np.median(ours - by_hand - refit) / N_RUNS * 1e3,
+    )
 
 
 def _overhead(label):
     estimator, make, n_rows, _ = OVERHEAD[label]
     X, y = make(n_rows)
     splits = splits_of(X, y)
-    np.testing.assert_array_equal(loop(estimator, X, y, splits), stability_cv(estimator, X, y, splits).scores_["score"])
+    np.testing.assert_array_equal(
+        loop(estimator, X, y, splits),
+        stability_cv(estimator, X, y, splits).scores_["score"],
+    )
     times = best_times(
         [
             lambda: loop(estimator, X, y, splits),
@@ -139,19 +166,27 @@ def two_jobs(label, estimator):
     X, y = classification(N_ROWS_PARALLEL)
     splits = splits_of(X, y)
     halves = splits[: N_RUNS // 2], splits[N_RUNS // 2 :]
-    stability_cv(estimator, X, y, splits[:4], n_jobs=2)  # starts the workers, which then stay
+    stability_cv(
+        estimator, X, y, splits[:4], n_jobs=2
+    )  # starts the workers, which then stay
     one, two, by_hand, halved = best_times(
         [
             lambda: stability_cv(estimator, X, y, splits),
             lambda: stability_cv(estimator, X, y, splits, n_jobs=2),
             lambda: loop(estimator, X, y, splits),
-            lambda: Parallel(n_jobs=2)(delayed(loop)(estimator, X, y, half) for half in halves),
+            lambda: Parallel(n_jobs=2)(
+                delayed(loop)(estimator, X, y, half) for half in halves
+            ),
         ],
         seconds=30,
     )
     run = one / (N_RUNS + 1)
-    print(f"\ntwo jobs, {label}, n = {N_ROWS_PARALLEL}: {run * 1e3:.0f} ms a run, workers started before")
-    report("n_jobs=1 / n_jobs=2", one / two, 1.6 if run >= 0.05 else None, at_least=True)
+    print(
+        f"\ntwo jobs, {label}, n = {N_ROWS_PARALLEL}: {run * 1e3:.0f} ms a run, workers started before"
+    )
+    report(
+        "n_jobs=1 / n_jobs=2", one / two, 1.6 if run >= 0.05 else None, at_least=True
+    )
     report("the same of the loop, half of it on each of two workers", by_hand / halved)
 
 
@@ -171,7 +206,9 @@ def memory(label):
     peaks = {}
     for what in MEMORY:
         command = [sys.executable, __file__, "--memory", what, label]
-        peaks[what] = float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        peaks[what] = float(
+            subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        )
     print(
         f"\npeak memory of the process, {label}, n = {N_ROWS_MEMORY}, d = {N_FEATURES}: "
         f"{peaks['data']:.0f} MB with the data, {peaks['loop']:.0f} MB at most by the loop"
@@ -194,13 +231,20 @@ def _times():
     two_jobs("forest", FOREST)
 
 
-KEEP_FREED_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(10**9), "MALLOC_TRIM_THRESHOLD_": str(4 * 10**9)}
+KEEP_FREED_MEMORY = {
+    "MALLOC_MMAP_THRESHOLD_": str(10**9),
+    "MALLOC_TRIM_THRESHOLD_": str(4 * 10**9),
+}
 
 
 def main():
     memory("scaled")
     memory("selected")
-    subprocess.run([sys.executable, __file__, "--times"], env={**os.environ, **KEEP_FREED_MEMORY}, check=True)
+    subprocess.run(
+        [sys.executable, __file__, "--times"],
+        env={**os.environ, **KEEP_FREED_MEMORY},
+        check=True,
+    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ default tolerance, so a few selections differ, mostly at weak penalties: there t
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 import time
 import warnings
@@ -40,13 +42,20 @@ def cold_fits(estimator, name, values, X, y, splits):
     counts = np.zeros((X.shape[1], len(values)))
     for train, _ in splits:
         for place, value in enumerate(values):
-            coef = clone(estimator).set_params(**{name: value}).fit(X[train], y[train]).coef_
+            coef = (
+                clone(estimator)
+                .set_params(**{name: value})
+                .fit(X[train], y[train])
+                .coef_
+            )
             counts[:, place] += np.any(np.atleast_2d(coef) != 0, axis=0)
     return counts / len(splits)
 
 
 def select(estimator, X, y, splits, **params):
-    return StabilitySelection(estimator, resampling=splits, random_state=0, **params).fit(X, y)
+    return StabilitySelection(
+        estimator, resampling=splits, random_state=0, **params
+    ).fit(X, y)
 
 
 def best_times(calls, repeats):
@@ -62,11 +71,17 @@ def best_times(calls, repeats):
 
 
 def report(label, ratio, limit=None):
-    verdict = "" if limit is None else f"   at least {limit}  {'ok' if ratio >= limit else 'NOT MET'}"
+    verdict = (
+        ""
+        if limit is None
+        else f"   at least {limit}  {'ok' if ratio >= limit else 'NOT MET'}"
+    )
     print(f"  {label:<58}{ratio:>9.4g}{verdict}", flush=True)
 
 
-def compare(estimator, data, n_subsamples, *, limit=None, q=None, limit_q=None, repeats=3):
+def compare(
+    estimator, data, n_subsamples, *, limit=None, q=None, limit_q=None, repeats=3
+):
     X, y = data
     splits = list(ComplementaryPairsSplit(n_subsamples, random_state=0).split(X, y))
     ours = select(estimator, X, y, splits)
@@ -84,7 +99,9 @@ def compare(estimator, data, n_subsamples, *, limit=None, q=None, limit_q=None, 
     )
     report("cold fits / StabilitySelection", cold / whole, limit)
     for time_stopped in stopped:
-        report(f"StabilitySelection / the same with q = {q}", whole / time_stopped, limit_q)
+        report(
+            f"StabilitySelection / the same with q = {q}", whole / time_stopped, limit_q
+        )
     report("mean difference between the selection paths", np.abs(differing).mean())
     report("largest difference between the selection paths", np.abs(differing).max())
 

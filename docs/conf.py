@@ -46,7 +46,16 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages that stand for themselves: the room of the sidebar goes to code.
-ALONE = ("index", "tutorial", "reading", "auto_examples/*", "papers", "coming_from", "glossary", "contributing")
+ALONE = (
+    "index",
+    "tutorial",
+    "reading",
+    "auto_examples/*",
+    "papers",
+    "coming_from",
+    "glossary",
+    "contributing",
+)
 html_sidebars = {page: [] for page in ALONE}
 # What a copy button copies: the lines after a prompt without it, or a block without prompts as it is.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

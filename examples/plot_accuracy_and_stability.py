@@ -23,13 +23,24 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import BootstrapSplit, ParetoFrontDisplay, ParetoRefit, StabilityCV, WholeSampleSplit, stability_scoring
+from skstab import (
+    BootstrapSplit,
+    ParetoFrontDisplay,
+    ParetoRefit,
+    StabilityCV,
+    WholeSampleSplit,
+    stability_scoring,
+)
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 lasso = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0)
 cv = BootstrapSplit(25, stratify=True, random_state=0)
 search = GridSearchCV(
-    StabilityCV(make_pipeline(StandardScaler(), lasso), cv=cv, scoring=["neg_log_loss", "accuracy"]),
+    StabilityCV(
+        make_pipeline(StandardScaler(), lasso),
+        cv=cv,
+        scoring=["neg_log_loss", "accuracy"],
+    ),
     {"estimator__logisticregression__C": np.logspace(-1.5, 0.5, 9)},
     cv=WholeSampleSplit(),
     scoring=stability_scoring(["nogueira"]),
@@ -49,14 +60,23 @@ _ = ParetoFrontDisplay.from_search(search, "neg_log_loss", "nogueira").plot()
 # ---------------------
 # Three candidates: the default penalty of scikit-learn (`C=1`), the best likelihood, and the chosen one.
 
-results = pd.DataFrame(search.cv_results_).set_index("param_estimator__logisticregression__C")
+results = pd.DataFrame(search.cv_results_).set_index(
+    "param_estimator__logisticregression__C"
+)
 candidates = {
     "default": results.loc[1.0],
     "best likelihood": results.loc[results["mean_test_neg_log_loss"].idxmax()],
     "chosen": results.iloc[search.best_index_],
 }
-columns = [f"mean_test_{name}" for name in ("neg_log_loss", "accuracy", "nogueira", "n_features")]
-table = pd.DataFrame(candidates).T[columns].rename(columns=lambda name: name.removeprefix("mean_test_"))
+columns = [
+    f"mean_test_{name}"
+    for name in ("neg_log_loss", "accuracy", "nogueira", "n_features")
+]
+table = (
+    pd.DataFrame(candidates)
+    .T[columns]
+    .rename(columns=lambda name: name.removeprefix("mean_test_"))
+)
 print(table.astype(float).round(3))
 
 # %%

@@ -25,12 +25,22 @@ lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.02, random_state=
 
 def runs_at(correlation):
     X, y, groups = make_correlated_groups(
-        400, group_size=6, n_others=50, group_mean=0.5, correlation=correlation, random_state=0
+        400,
+        group_size=6,
+        n_others=50,
+        group_mean=0.5,
+        correlation=correlation,
+        random_state=0,
     )
-    return StabilityCV(lasso, cv=BootstrapSplit(30, stratify=True, random_state=0)).fit(X, y), groups
+    return StabilityCV(lasso, cv=BootstrapSplit(30, stratify=True, random_state=0)).fit(
+        X, y
+    ), groups
 
 
-found = {correlation: runs_at(correlation) for correlation in (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.99)}
+found = {
+    correlation: runs_at(correlation)
+    for correlation in (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.99)
+}
 
 # %%
 # What the runs select
@@ -38,7 +48,9 @@ found = {correlation: runs_at(correlation) for correlation in (0.0, 0.2, 0.4, 0.
 # The 30 features of the groups are on the left, group after group. When they are independent, the runs agree on most of
 # them; when they are near-copies, each run selects a few of each group, and other ones than the next run.
 
-_ = SupportRasterDisplay.from_estimator({f"correlation {c}": found[c][0] for c in (0.2, 0.99)}).plot(top_k=None)
+_ = SupportRasterDisplay.from_estimator(
+    {f"correlation {c}": found[c][0] for c in (0.2, 0.99)}
+).plot(top_k=None)
 
 # %%
 # What the measures say
@@ -48,10 +60,17 @@ _ = SupportRasterDisplay.from_estimator({f"correlation {c}": found[c][0] for c i
 
 curves = {"nogueira": [], "importance_weighted": [], "effective": []}
 for correlation, (runs, groups) in found.items():
-    measures = {name: name for name in curves} | {"effective": get_measure("effective", groups=groups)}
+    measures = {name: name for name in curves} | {
+        "effective": get_measure("effective", groups=groups)
+    }
     for name, values in curves.items():
         values.append(runs.interval(measures[name]))
-    print(f"{correlation:.2f}  " + "  ".join(f"{name} {values[-1].estimate:.2f}" for name, values in curves.items()))
+    print(
+        f"{correlation:.2f}  "
+        + "  ".join(
+            f"{name} {values[-1].estimate:.2f}" for name, values in curves.items()
+        )
+    )
 
 # %%
 
@@ -59,7 +78,9 @@ _, ax = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
 for (name, intervals), marker in zip(curves.items(), "os^", strict=True):
     lengths = np.array([[i.estimate - i.low, i.high - i.estimate] for i in intervals]).T
     estimates = [i.estimate for i in intervals]
-    ax.errorbar(list(found), estimates, yerr=lengths, marker=marker, capsize=3, label=name)
+    ax.errorbar(
+        list(found), estimates, yerr=lengths, marker=marker, capsize=3, label=name
+    )
 ax.set(xlabel="correlation within the groups", ylabel="stability", ylim=(0, 1.05))
 _ = ax.legend()
 

@@ -11,7 +11,12 @@ are available. A list of lists is enough for a stability, an interval and a test
 # -----------
 # Invented lists, as eight groups that worked with the same panel of 200 genes might report them.
 
-from skstab import SelectionFrequencyDisplay, stability_interval, stability_test, supports_from_sets
+from skstab import (
+    SelectionFrequencyDisplay,
+    stability_interval,
+    stability_test,
+    supports_from_sets,
+)
 
 LISTS = [
     "TP53 MYC EGFR BRCA1 PTEN KRAS CDK4 RB1",
@@ -25,7 +30,9 @@ LISTS = [
 ]
 lists = [set(genes.split()) for genes in LISTS]
 named = sorted(set.union(*lists))
-print(f"{len(lists)} lists of {min(map(len, lists))} to {max(map(len, lists))} genes, {len(named)} genes in all")
+print(
+    f"{len(lists)} lists of {min(map(len, lists))} to {max(map(len, lists))} genes, {len(named)} genes in all"
+)
 
 # %%
 # A table, a number, an interval
@@ -36,8 +43,12 @@ print(f"{len(lists)} lists of {min(map(len, lists))} to {max(map(len, lists))} g
 panel = named + [f"other {number}" for number in range(200 - len(named))]
 supports = supports_from_sets(lists, panel)
 interval = stability_interval(supports)
-print(f"stability {interval.estimate:.2f}, 95% interval from {interval.low:.2f} to {interval.high:.2f}")
-print(f"p-value for 'not above 0.4, poor agreement': {stability_test(supports, threshold=0.4).pvalue:.2g}")
+print(
+    f"stability {interval.estimate:.2f}, 95% interval from {interval.low:.2f} to {interval.high:.2f}"
+)
+print(
+    f"p-value for 'not above 0.4, poor agreement': {stability_test(supports, threshold=0.4).pvalue:.2g}"
+)
 
 # %%
 # Other measures, and how they depend on the number of genes. `jaccard` does not use the genes that nobody chose.
@@ -46,13 +57,17 @@ for measure in ("nogueira", "jaccard"):
     for n_genes in (len(named), 200, 20_000):
         genes = named + [f"other {number}" for number in range(n_genes - len(named))]
         found = stability_interval(supports_from_sets(lists, genes), measure=measure)
-        print(f"{measure:<9} {n_genes:6} genes: {found.estimate:.2f} ({found.low:.2f} to {found.high:.2f})")
+        print(
+            f"{measure:<9} {n_genes:6} genes: {found.estimate:.2f} ({found.low:.2f} to {found.high:.2f})"
+        )
 
 # %%
 # Which genes to follow up?
 # -------------------------
 
-display = SelectionFrequencyDisplay.from_supports(supports, feature_names=panel, threshold=0.5)
+display = SelectionFrequencyDisplay.from_supports(
+    supports, feature_names=panel, threshold=0.5
+)
 _ = display.plot(top_k=len(named))
 core = display.frame().query("low > 0.5")["feature"]
 print(f"in most lists, with a lower limit above one half: {', '.join(core)}")

@@ -24,12 +24,16 @@ from skstab import BootstrapSplit, StabilityCV, stability_interval
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0)
 model = make_pipeline(StandardScaler(), lasso)
-runs = StabilityCV(model, cv=BootstrapSplit(200, stratify=True, random_state=0)).fit(X, y)
+runs = StabilityCV(model, cv=BootstrapSplit(200, stratify=True, random_state=0)).fit(
+    X, y
+)
 
 sizes = np.array([5, 10, 20, 30, 50, 70, 100, 140, 200])
 intervals = [stability_interval(runs.supports_[:size]) for size in sizes]
 for size, interval in zip(sizes, intervals, strict=True):
-    print(f"{size:4} runs: {interval.estimate:.3f}, from {interval.low:.3f} to {interval.high:.3f}")
+    print(
+        f"{size:4} runs: {interval.estimate:.3f}, from {interval.low:.3f} to {interval.high:.3f}"
+    )
 
 # %%
 # The interval narrows like one over the square root of the number of runs: four times as many runs halve it.
@@ -43,7 +47,9 @@ left.set(xlabel="runs", ylabel="stability", ylim=(0.5, 1))
 left.legend()
 width = high - low
 right.loglog(sizes, width, "o-", label="width of the interval")
-right.loglog(sizes, width[-1] * np.sqrt(sizes[-1] / sizes), "--", color="grey", label="1 / √runs")
+right.loglog(
+    sizes, width[-1] * np.sqrt(sizes[-1] / sizes), "--", color="grey", label="1 / √runs"
+)
 right.set(xlabel="runs", ylabel="width")
 _ = right.legend()
 
@@ -54,9 +60,15 @@ _ = right.legend()
 # number of runs.
 
 for target in (0.2, 0.1, 0.05):
-    enough = StabilityCV(model, cv=BootstrapSplit(500, stratify=True, random_state=0), target_width=target).fit(X, y)
+    enough = StabilityCV(
+        model,
+        cv=BootstrapSplit(500, stratify=True, random_state=0),
+        target_width=target,
+    ).fit(X, y)
     interval = enough.stability_interval_
-    print(f"width of at most {target}: {enough.n_splits_:3} runs, {interval.low:.3f} to {interval.high:.3f}")
+    print(
+        f"width of at most {target}: {enough.n_splits_:3} runs, {interval.low:.3f} to {interval.high:.3f}"
+    )
 
 # %%
 # **Answer**: ten runs for a first impression (± 0.1), 40 to 50 for a number in a paper, a hundred or more to

@@ -33,7 +33,9 @@ from skstab import (
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 pipe = make_pipeline(StandardScaler(), HybridRFE(8))
 search = GridSearchCV(
-    StabilityCV(pipe, cv=BootstrapSplit(20, stratify=True, random_state=0), scoring="accuracy"),
+    StabilityCV(
+        pipe, cv=BootstrapSplit(20, stratify=True, random_state=0), scoring="accuracy"
+    ),
     {"estimator__hybridrfe__n_stable_features": [0, 2, 4, 6, 8]},
     cv=WholeSampleSplit(),
     scoring=stability_scoring(["nogueira", "importance_weighted"]),
@@ -41,10 +43,13 @@ search = GridSearchCV(
 ).fit(X, y)
 for number, params in enumerate(search.cv_results_["params"]):
     accuracy, sets, weights = (
-        search.cv_results_[f"mean_test_{name}"][number] for name in ("accuracy", "nogueira", "importance_weighted")
+        search.cv_results_[f"mean_test_{name}"][number]
+        for name in ("accuracy", "nogueira", "importance_weighted")
     )
     n_stable = params["estimator__hybridrfe__n_stable_features"]
-    print(f"N = {n_stable}: accuracy {accuracy:.3f}, stability {sets:.2f}, importance-weighted {weights:.2f}")
+    print(
+        f"N = {n_stable}: accuracy {accuracy:.3f}, stability {sets:.2f}, importance-weighted {weights:.2f}"
+    )
 
 # %%
 # The front
@@ -60,10 +65,16 @@ print(search.best_params_)
 # One row per run, one colour per feature, as wide as its share of the importances. On the left plain RFE, on the right
 # the chosen compromise.
 
-before = clone(search.estimator).set_params(estimator__hybridrfe__n_stable_features=0).fit(X, y)
+before = (
+    clone(search.estimator)
+    .set_params(estimator__hybridrfe__n_stable_features=0)
+    .fit(X, y)
+)
 _, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
 first = FeatureStabilityMapDisplay.from_estimator(before)
-second = FeatureStabilityMapDisplay.from_estimator(search.best_estimator_, like=first)  # the same colours
+second = FeatureStabilityMapDisplay.from_estimator(
+    search.best_estimator_, like=first
+)  # the same colours
 for ax, display in zip(axes, (first, second), strict=True):
     display.plot(ax, measures=True, n_colours=10)
 

@@ -32,7 +32,9 @@ print(f"{len(selected)} features: {', '.join(selected)}")
 
 runs = StabilityCV(model, scoring="accuracy", random_state=0).fit(X, y)
 interval = runs.stability_interval_
-print(f"stability {interval.estimate:.2f}, 95% interval from {interval.low:.2f} to {interval.high:.2f}")
+print(
+    f"stability {interval.estimate:.2f}, 95% interval from {interval.low:.2f} to {interval.high:.2f}"
+)
 print(f"accuracy on the patients left out: {runs.scores_['accuracy'].mean():.3f}")
 
 # %%
@@ -55,7 +57,9 @@ _ = runs.plot(top_k=20)
 # A feature of the original list can be relied on when it is found again in more than half of all runs, its interval
 # included.
 
-table = runs.summary()[["frequency", "frequency_low", "frequency_high"]].loc[runs.get_feature_names_out()]
+table = runs.summary()[["frequency", "frequency_low", "frequency_high"]].loc[
+    runs.get_feature_names_out()
+]
 print(table.assign(reliable=table["frequency_low"] > 0.5).round(2).to_string())
 
 # %%

@@ -30,14 +30,22 @@ from skstab.datasets import make_correlated_groups
 from skstab.metrics import nogueira_stability
 
 X, y, _ = make_correlated_groups(
-    300, n_groups=10, group_size=5, n_others=100, group_mean=0.4, correlation=0.95, random_state=0
+    300,
+    n_groups=10,
+    group_size=5,
+    n_others=100,
+    group_mean=0.4,
+    correlation=0.95,
+    random_state=0,
 )
 pathway = np.arange(X.shape[1]) // 5
 
 
 def lasso_runs(C):
     lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=C, random_state=0)
-    return StabilityCV(lasso, cv=BootstrapSplit(30, stratify=True, random_state=0), scoring="accuracy")
+    return StabilityCV(
+        lasso, cv=BootstrapSplit(30, stratify=True, random_state=0), scoring="accuracy"
+    )
 
 
 strong, weak = lasso_runs(0.05).fit(X, y), lasso_runs(0.2).fit(X, y)
@@ -64,13 +72,19 @@ pathway_measure = get_measure(pathways, bounds=(-1, 1))
 for measure in ("nogueira", pathway_measure):
     interval = strong.interval(measure)
     name = getattr(measure, "name", measure)
-    print(f"{name:<9} {interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})")
+    print(
+        f"{name:<9} {interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+    )
 
 # %%
 # with a test of two selectors,
 
-test = compare_stability(strong.supports_, weak.supports_, measure=pathway_measure, paired=True)
-print(f"stronger against weaker penalty: {test.difference:.2f} more stable in pathways, p = {test.pvalue:.2g}")
+test = compare_stability(
+    strong.supports_, weak.supports_, measure=pathway_measure, paired=True
+)
+print(
+    f"stronger against weaker penalty: {test.difference:.2f} more stable in pathways, p = {test.pvalue:.2g}"
+)
 
 # %%
 # and in a search, next to the measure that compares genes. Its column has the name of the function.
@@ -87,7 +101,9 @@ search = GridSearchCV(
 
 _, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained", sharey=True)
 for ax, measure in zip(axes, ("nogueira", "pathways"), strict=True):
-    ParetoFrontDisplay.from_search(search, "accuracy", measure).plot(ax, legend=measure == "pathways")
+    ParetoFrontDisplay.from_search(search, "accuracy", measure).plot(
+        ax, legend=measure == "pathways"
+    )
 
 # %%
 # **Answer**: write a function of the table and pass it to `get_measure`. Here the genes are found again with a

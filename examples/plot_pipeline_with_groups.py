@@ -21,7 +21,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import BootstrapSplit, StabilityCV, SupportRasterDisplay, collect_supports, stability_score
+from skstab import (
+    BootstrapSplit,
+    StabilityCV,
+    SupportRasterDisplay,
+    collect_supports,
+    stability_score,
+)
 
 PATIENT = np.repeat(np.arange(40), 6)
 DIAGNOSIS = PATIENT % 2
@@ -30,8 +36,16 @@ DIAGNOSIS = PATIENT % 2
 def study(seed):
     rng = np.random.default_rng(seed)
     effect = np.outer(DIAGNOSIS, np.arange(60) < 10)
-    values = effect + rng.standard_normal((40, 60))[PATIENT] + 0.5 * rng.standard_normal((240, 60))
-    return pd.DataFrame(values).rename(columns="marker {}".format).mask(rng.random((240, 60)) < 0.1)
+    values = (
+        effect
+        + rng.standard_normal((40, 60))[PATIENT]
+        + 0.5 * rng.standard_normal((240, 60))
+    )
+    return (
+        pd.DataFrame(values)
+        .rename(columns="marker {}".format)
+        .mask(rng.random((240, 60)) < 0.1)
+    )
 
 
 X, y = study(0), DIAGNOSIS
@@ -43,13 +57,23 @@ X, y = study(0), DIAGNOSIS
 # its own rows only. The selection is reported in terms of the columns of `X`. With `groups`, whole patients are drawn
 # and left out.
 
-pipe = make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), SelectKBest(k=10), LogisticRegression())
+pipe = make_pipeline(
+    SimpleImputer(strategy="median"),
+    StandardScaler(),
+    SelectKBest(k=10),
+    LogisticRegression(),
+)
 cv = BootstrapSplit(20, stratify=True, random_state=0)
 
 
 def resampled(X):
-    by_sample, by_patient = (StabilityCV(pipe, cv=cv, scoring="accuracy") for _ in range(2))
-    return {"samples": by_sample.fit(X, y), "patients": by_patient.fit(X, y, groups=PATIENT)}
+    by_sample, by_patient = (
+        StabilityCV(pipe, cv=cv, scoring="accuracy") for _ in range(2)
+    )
+    return {
+        "samples": by_sample.fit(X, y),
+        "patients": by_patient.fit(X, y, groups=PATIENT),
+    }
 
 
 found = resampled(X)
@@ -74,8 +98,12 @@ _ = SupportRasterDisplay.from_estimator(found).plot(top_k=None)
 
 studies = [study(seed) for seed in range(31)]
 fitted = [clone(pipe).fit(X_one, y) for X_one in studies[:-1]]
-accuracy = np.mean([model.score(X_next, y) for model, X_next in zip(fitted, studies[1:], strict=True)])
-print(f"new patients        stability {stability_score(collect_supports(fitted)):.2f}, accuracy {accuracy:.2f}")
+accuracy = np.mean(
+    [model.score(X_next, y) for model, X_next in zip(fitted, studies[1:], strict=True)]
+)
+print(
+    f"new patients        stability {stability_score(collect_supports(fitted)):.2f}, accuracy {accuracy:.2f}"
+)
 within = [resampled(X_one) for X_one in studies[:5]]
 for unit in ("samples", "patients"):
     stability = np.mean([runs[unit].stability_ for runs in within])

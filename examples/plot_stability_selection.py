@@ -30,7 +30,11 @@ def right_and_wrong(support):
 
 
 X, y = sample(0)
-print("lasso by cross-validation: {} right, {} wrong".format(*right_and_wrong(LassoCV(alphas=25).fit(X, y).coef_ != 0)))
+print(
+    "lasso by cross-validation: {} right, {} wrong".format(
+        *right_and_wrong(LassoCV(alphas=25).fit(X, y).coef_ != 0)
+    )
+)
 
 # %%
 # Three numbers that depend on each other
@@ -39,15 +43,25 @@ print("lasso by cross-validation: {} right, {} wrong".format(*right_and_wrong(La
 # wrong features. Two of them give the third. To have at most one wrong feature expected at a threshold of 0.75:
 
 for assumption in ("none", "unimodal", "r-concave"):
-    bounds = stability_selection_bounds(300, threshold=0.75, pfer=1, assumption=assumption)
-    print(f"{assumption:<10} a half may select {bounds.q:2} features, at most {bounds.pfer:.2f} are wrong")
+    bounds = stability_selection_bounds(
+        300, threshold=0.75, pfer=1, assumption=assumption
+    )
+    print(
+        f"{assumption:<10} a half may select {bounds.q:2} features, at most {bounds.pfer:.2f} are wrong"
+    )
 
 # %%
 # The selection
 # -------------
 
-selection = StabilitySelection(Lasso(), threshold=0.75, pfer=1, random_state=0).fit(X, y)
-print("stability selection: {} right, {} wrong".format(*right_and_wrong(selection.get_support())))
+selection = StabilitySelection(Lasso(), threshold=0.75, pfer=1, random_state=0).fit(
+    X, y
+)
+print(
+    "stability selection: {} right, {} wrong".format(
+        *right_and_wrong(selection.get_support())
+    )
+)
 _ = StabilityPathDisplay.from_estimator(selection).plot()
 
 # %%
@@ -59,7 +73,11 @@ _ = StabilityPathDisplay.from_estimator(selection).plot()
 # the dotted one what two independent halves agree on.
 
 integrated = StabilitySelection(Lasso(), efp=1, random_state=0).fit(X, y)
-print("expected false positives: {} right, {} wrong".format(*right_and_wrong(integrated.get_support())))
+print(
+    "expected false positives: {} right, {} wrong".format(
+        *right_and_wrong(integrated.get_support())
+    )
+)
 _ = StabilityPathDisplay.from_estimator(integrated).plot()
 
 # %%
@@ -70,11 +88,22 @@ _ = StabilityPathDisplay.from_estimator(integrated).plot()
 counts = []
 for seed in range(1, 13):
     X, y = sample(seed)
-    quick = StabilitySelection(Lasso(), threshold=0.75, pfer=1, n_resamples=50, random_state=0).fit(X, y)
+    quick = StabilitySelection(
+        Lasso(), threshold=0.75, pfer=1, n_resamples=50, random_state=0
+    ).fit(X, y)
     whole = StabilitySelection(Lasso(), efp=1, n_resamples=50, random_state=0).fit(X, y)
     lasso = LassoCV(alphas=25).fit(X, y).coef_ != 0
-    counts.append([right_and_wrong(mask) for mask in (quick.get_support(), whole.get_support(), lasso)])
-for name, (right, wrong) in zip(("bound", "expected false positives", "LassoCV"), np.mean(counts, axis=0), strict=True):
+    counts.append(
+        [
+            right_and_wrong(mask)
+            for mask in (quick.get_support(), whole.get_support(), lasso)
+        ]
+    )
+for name, (right, wrong) in zip(
+    ("bound", "expected false positives", "LassoCV"),
+    np.mean(counts, axis=0),
+    strict=True,
+):
     print(f"{name}: {right:.1f} right and {wrong:.2f} wrong on average")
 
 # %%

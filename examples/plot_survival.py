@@ -60,9 +60,13 @@ class CoxScreen(SelectorMixin, BaseEstimator):
 # -------------------------------
 # `stratify=True` keeps the share of observed events in every bootstrap sample.
 
-runs = StabilityCV(CoxScreen(), cv=BootstrapSplit(50, stratify=True, random_state=0)).fit(X, y)
+runs = StabilityCV(
+    CoxScreen(), cv=BootstrapSplit(50, stratify=True, random_state=0)
+).fit(X, y)
 interval = runs.stability_interval_
-print(f"stability {interval.estimate:.2f}, from {interval.low:.2f} to {interval.high:.2f}")
+print(
+    f"stability {interval.estimate:.2f}, from {interval.low:.2f} to {interval.high:.2f}"
+)
 
 # %%
 # The first gene of each group, the true one, is number 0, 5, 10 and 15; the others of the groups are those up to 19.
@@ -78,9 +82,13 @@ _ = runs.plot()
 # -----------------------------------
 # Halves that share no patient are two independent studies of half the size.
 
-halves = StabilityCV(CoxScreen(), cv=ComplementaryPairsSplit(50, stratify=True, random_state=0)).fit(X, y)
+halves = StabilityCV(
+    CoxScreen(), cv=ComplementaryPairsSplit(50, stratify=True, random_state=0)
+).fit(X, y)
 other = halves.runs_.replication()
-print(f"two studies of {len(y) // 2} patients: {other.estimate:.2f}, from {other.low:.2f} to {other.high:.2f}")
+print(
+    f"two studies of {len(y) // 2} patients: {other.estimate:.2f}, from {other.low:.2f} to {other.high:.2f}"
+)
 
 # %%
 # **Answer**: three of the four true genes are in nearly every list; the fourth is in few, although it has the same

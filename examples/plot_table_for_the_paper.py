@@ -27,14 +27,27 @@ from skstab.inspection import (
 )
 
 values, y, _ = make_correlated_groups(
-    300, n_groups=4, group_size=3, n_others=60, group_mean=0.4, other_mean=0, correlation=0.97, random_state=3
+    300,
+    n_groups=4,
+    group_size=3,
+    n_others=60,
+    group_mean=0.4,
+    other_mean=0,
+    correlation=0.97,
+    random_state=3,
 )
-names = [f"{process}{marker}" for process in "ABCD" for marker in (1, 2, 3)] + [f"other {n}" for n in range(60)]
+names = [f"{process}{marker}" for process in "ABCD" for marker in (1, 2, 3)] + [
+    f"other {n}" for n in range(60)
+]
 X = pd.DataFrame(values, columns=names)
 lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.03, random_state=0)
-runs = StabilityCV(lasso, cv=BootstrapSplit(50, stratify=True, random_state=0)).fit(X, y)
+runs = StabilityCV(lasso, cv=BootstrapSplit(50, stratify=True, random_state=0)).fit(
+    X, y
+)
 models = model_frequencies(runs)
-print(f"stability {runs.stability_:.2f}; the most frequent list occurred in {models['n_runs'].iloc[0]} of 50 runs")
+print(
+    f"stability {runs.stability_:.2f}; the most frequent list occurred in {models['n_runs'].iloc[0]} of 50 runs"
+)
 print(runs.summary()["frequency"].nlargest(8).to_string())
 
 # %%
@@ -53,7 +66,11 @@ print(shares.clusters.query("n_features > 1").round(2))
 # would be, companions more often. The frames are the clusters. With only 50 runs the test finds only the clearest pair.
 
 pairs = co_selection(runs, X).frame()
-print(pairs.query("kind != 'neither'")[["feature", "other", "together", "expected", "kind", "correlation"]].round(2))
+print(
+    pairs.query("kind != 'neither'")[
+        ["feature", "other", "together", "expected", "kind", "correlation"]
+    ].round(2)
+)
 _ = CoSelectionDisplay.from_runs(runs, X, groups=clusters).plot(top_k=20)
 
 # %%
@@ -64,7 +81,15 @@ _ = CoSelectionDisplay.from_runs(runs, X, groups=clusters).plot(top_k=20)
 
 report = feature_report(runs, X, groups=clusters)
 print(report.sentence)
-columns = ["frequency", "cluster_frequency", "in_refit", "coef_median", "coef_low", "coef_high", "sign_consistency"]
+columns = [
+    "frequency",
+    "cluster_frequency",
+    "in_refit",
+    "coef_median",
+    "coef_low",
+    "coef_high",
+    "sign_consistency",
+]
 print(report.core[columns].round(2).to_string())
 
 # %%

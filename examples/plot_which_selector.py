@@ -20,7 +20,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import BootstrapSplit, HybridRFE, StabilityComparisonDisplay, compare_selectors
+from skstab import (
+    BootstrapSplit,
+    HybridRFE,
+    StabilityComparisonDisplay,
+    compare_selectors,
+)
 
 # Of the filter below a warning says that its interval is too narrow, since its runs differ in one place only, where two
 # features take turns. See the page on uncertainty.
@@ -29,14 +34,30 @@ warnings.filterwarnings("ignore", message="nearly all variation between the runs
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 forest = ExtraTreesClassifier(30, min_samples_leaf=5, random_state=0)
 steps = {
-    "lasso": [LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0)],
+    "lasso": [
+        LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0)
+    ],
     "8 best by F": [SelectKBest(k=8), LogisticRegression()],
-    "8 best by forest": [SelectFromModel(forest, max_features=8, threshold=-float("inf")), LogisticRegression()],
-    "RFE": [RFE(LogisticRegression(), n_features_to_select=8, step=0.2), LogisticRegression()],
+    "8 best by forest": [
+        SelectFromModel(forest, max_features=8, threshold=-float("inf")),
+        LogisticRegression(),
+    ],
+    "RFE": [
+        RFE(LogisticRegression(), n_features_to_select=8, step=0.2),
+        LogisticRegression(),
+    ],
     "hybrid-RFE": [HybridRFE(8, n_stable_features=5)],
 }
-selectors = {name: make_pipeline(StandardScaler(), *parts) for name, parts in steps.items()}
-found = compare_selectors(selectors, X, y, cv=BootstrapSplit(25, stratify=True, random_state=0), scoring="accuracy")
+selectors = {
+    name: make_pipeline(StandardScaler(), *parts) for name, parts in steps.items()
+}
+found = compare_selectors(
+    selectors,
+    X,
+    y,
+    cv=BootstrapSplit(25, stratify=True, random_state=0),
+    scoring="accuracy",
+)
 print(found.frame()[["score", "stability", "n_features", "on_front"]].round(3))
 
 # %%

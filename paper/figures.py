@@ -20,7 +20,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import ParetoRefit, SelectionFrequencyDisplay, StabilitySearchCV, assess_selector
+from skstab import (
+    ParetoRefit,
+    SelectionFrequencyDisplay,
+    StabilitySearchCV,
+    assess_selector,
+)
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "benchmarks" / "RESULTS.md"
@@ -39,7 +44,9 @@ def tables_below(heading):
 
 
 def _table(text):
-    header, _, *rows = [_cells(line) for line in text.splitlines() if line.startswith("|")]
+    header, _, *rows = [
+        _cells(line) for line in text.splitlines() if line.startswith("|")
+    ]
     return pd.DataFrame(rows, columns=header)
 
 
@@ -53,9 +60,17 @@ def draw_resampling_error(ax, stability="0.5"):
     table = table[table["stability"] == stability]
     for method, marker in METHODS.items():
         coverage = table[method].str.split().str[0].astype(float)
-        ax.plot(table["M"].astype(int), coverage, marker=marker, markersize=4, label=method)
+        ax.plot(
+            table["M"].astype(int), coverage, marker=marker, markersize=4, label=method
+        )
     ax.axhline(0.9, color="0.5", linewidth=1, linestyle="--")
-    ax.set(xscale="log", xlabel="runs", ylabel="coverage", ylim=(0, 1.03), title="True stability of the runs")
+    ax.set(
+        xscale="log",
+        xlabel="runs",
+        ylabel="coverage",
+        ylim=(0, 1.03),
+        title="True stability of the runs",
+    )
     ax.set_xticks([5, 10, 30, 100], labels=["5", "10", "30", "100"])
     ax.minorticks_off()
     ax.legend(loc="lower right")
@@ -63,16 +78,34 @@ def draw_resampling_error(ax, stability="0.5"):
 
 def draw_other_data(ax):
     """Coverage about other data sets of the same size, of two intervals, over populations and selectors."""
-    tables = [tables_below(part) for part in ("On kinds that the constants were set on", "Held out")]
+    tables = [
+        tables_below(part)
+        for part in ("On kinds that the constants were set on", "Held out")
+    ]
     for table, filled in zip(tables, (False, True), strict=True):
-        for column, colour in (("jackknife: coverage", "C0"), ("full size: coverage", "C4")):
+        for column, colour in (
+            ("jackknife: coverage", "C0"),
+            ("full size: coverage", "C4"),
+        ):
             coverage = np.sort(table[column].astype(float))
             share = (np.arange(len(coverage)) + 0.5) / len(coverage)
             label = f"{column.partition(':')[0]}, {'held out' if filled else 'as calibrated'}"
             face = colour if filled else "none"
-            ax.plot(share, coverage, "o", color=colour, markerfacecolor=face, markersize=5, label=label)
+            ax.plot(
+                share,
+                coverage,
+                "o",
+                color=colour,
+                markerfacecolor=face,
+                markersize=5,
+                label=label,
+            )
     ax.axhline(0.9, color="0.5", linewidth=1, linestyle="--")
-    ax.set(xlabel="share of populations and selectors", ylim=(0, 1.03), title="True stability over other data")
+    ax.set(
+        xlabel="share of populations and selectors",
+        ylim=(0, 1.03),
+        title="True stability over other data",
+    )
     ax.legend(loc="upper left", bbox_to_anchor=(0, 0.76))
 
 
@@ -82,7 +115,9 @@ def draw_other_data(ax):
 def draw_example(axes):
     """One panel per question: whether other data would agree, which features, at what cost."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    lasso = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1))
+    lasso = make_pipeline(
+        StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1)
+    )
     assessment = assess_selector(lasso, X, y, random_state=0)
     assessment.plot(ax=axes[0])
     SelectionFrequencyDisplay.from_estimator(assessment.runs).plot(axes[1], top_k=12)
@@ -94,7 +129,11 @@ def draw_example(axes):
         random_state=0,
     )
     search.fit(X, y).plot(ax=axes[2])
-    titles = ("Anything there? Would other data agree?", "Which features?", "At what cost?")
+    titles = (
+        "Anything there? Would other data agree?",
+        "Which features?",
+        "At what cost?",
+    )
     for ax, title in zip(axes, titles, strict=True):
         ax.set_title(title, pad=44, loc="left", fontweight="bold")  # above the legends
 
@@ -103,7 +142,9 @@ def save_small(figure, path):
     """Save with few colours, rare ones included: half of the bytes."""
     buffer = BytesIO()
     figure.savefig(buffer, dpi=110)
-    Image.open(buffer).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    Image.open(buffer).convert("RGB").quantize(128, Image.Quantize.MAXCOVERAGE).save(
+        path, optimize=True
+    )
 
 
 def main():
@@ -112,7 +153,9 @@ def main():
     draw_resampling_error(axes[0])
     draw_other_data(axes[1])
     figure.savefig(HERE / "coverage.png", dpi=150)
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), width_ratios=(1, 1.1, 1), layout="constrained")
+    figure, axes = plt.subplots(
+        1, 3, figsize=(13, 4), width_ratios=(1, 1.1, 1), layout="constrained"
+    )
     draw_example(axes)
     save_small(figure, HERE / "example.png")
 

@@ -9,7 +9,14 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("datasets", "feature_selection", "inspection", "metrics", "model_selection", "runs")
+_SUBPACKAGES = (
+    "datasets",
+    "feature_selection",
+    "inspection",
+    "metrics",
+    "model_selection",
+    "runs",
+)
 # The main names and their modules; imported on first use, so that `import skstab` costs nothing.
 _NAMES = {
     "BootstrapSplit": "model_selection",

@@ -18,7 +18,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a name that a terminal cannot show must not be an error
+            stream.reconfigure(
+                errors="replace"
+            )  # a name that a terminal cannot show must not be an error
     try:
         options = parse(argv)
         import_module(f"skstab._cli._{options.command}_command").run(options)

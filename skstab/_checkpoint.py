@@ -47,7 +47,9 @@ def _connected(name: str) -> sqlite3.Connection:
     _check_place(name)
     with _errors_named(name):
         # The whole path: SQLite has meanings of its own for names such as ":memory:".
-        connection = sqlite3.connect(Path(name).absolute(), timeout=_PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(
+            Path(name).absolute(), timeout=_PATIENCE, isolation_level=None
+        )
         try:
             _prepare(connection, name)
         except BaseException:
@@ -76,7 +78,9 @@ class Checkpoint:
         found: dict[bytes, dict[str, Any]] = {}
         for key in keys:
             with _errors_named(self._name):
-                row = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
+                row = self._connection.execute(
+                    "SELECT value FROM results WHERE key = ?", (key,)
+                ).fetchone()
             if row is not None:
                 found[key] = _unpack(row[0], self._name)
         return found
@@ -85,7 +89,9 @@ class Checkpoint:
         """Store a value; that of another process with the same key is as good."""
         row = (key, _pack(value))
         with _errors_named(self._name):
-            self._connection.execute("INSERT OR IGNORE INTO results (key, value) VALUES (?, ?)", row)
+            self._connection.execute(
+                "INSERT OR IGNORE INTO results (key, value) VALUES (?, ?)", row
+            )
 
 
 # -- the results of numbered calls -------------------------------------------------------------------------------------
@@ -140,12 +146,21 @@ class Stored(Generic[Result]):
             return {}
         keys = {number: self._keys[number] for number in numbers}
         found = self._checkpoint.read(set(keys.values()))
-        return {number: self._unpack(found[key]) for number, key in keys.items() if key in found}
+        return {
+            number: self._unpack(found[key])
+            for number, key in keys.items()
+            if key in found
+        }
 
-    def keeping(self, results: Iterable[tuple[int, Result]]) -> Iterator[tuple[int, Result]]:
+    def keeping(
+        self, results: Iterable[tuple[int, Result]]
+    ) -> Iterator[tuple[int, Result]]:
         """Store results as they arrive."""
         for number, result in results:
-            yield number, result  # first, so that whoever takes it has it also where the disk is full
+            yield (
+                number,
+                result,
+            )  # first, so that whoever takes it has it also where the disk is full
             self.keep(number, result)
 
     def keep(self, number: int, result: Result) -> None:
@@ -161,11 +176,17 @@ def _check_place(name: str) -> None:
     if not name or "\0" in name:
         raise ValueError(f"checkpoint must be the name of a file, got {name!r}")
     if not Path(name).absolute().parent.is_dir():
-        raise FileNotFoundError(f"checkpoint must be a file in a directory that exists, got {name!r}")
+        raise FileNotFoundError(
+            f"checkpoint must be a file in a directory that exists, got {name!r}"
+        )
     if os.path.exists(name) and not os.path.isfile(name):
         raise OSError(f"checkpoint {name!r} can't be used: it is not a file")
-    if os.path.exists(name) and os.path.getsize(name) == 1:  # which SQLite takes for empty, and would write over
-        raise ValueError(f"checkpoint {name!r} is not a file of skstab: it has one byte")
+    if (
+        os.path.exists(name) and os.path.getsize(name) == 1
+    ):  # which SQLite takes for empty, and would write over
+        raise ValueError(
+            f"checkpoint {name!r} is not a file of skstab: it has one byte"
+        )
 
 
 @contextmanager
@@ -176,7 +197,9 @@ def _errors_named(name: str) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         raise OSError(f"checkpoint {name!r} can't be used: {error}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise ValueError(f"checkpoint {name!r} is not a file of skstab, or is damaged: {error}") from error
+        raise ValueError(
+            f"checkpoint {name!r} is not a file of skstab, or is damaged: {error}"
+        ) from error
 
 
 def _prepare(connection: sqlite3.Connection, name: str) -> None:
@@ -189,7 +212,9 @@ def _prepare(connection: sqlite3.Connection, name: str) -> None:
     if application == 0 and not tables:
         _make(connection)
     elif application != _APPLICATION or "results" not in tables:
-        raise ValueError(f"checkpoint {name!r} is not a file of skstab: it is a database of something else")
+        raise ValueError(
+            f"checkpoint {name!r} is not a file of skstab: it is a database of something else"
+        )
     elif version > _VERSION:
         raise ValueError(
             f"checkpoint {name!r} has version {version} of the format, but this release of skstab reads only up to "
@@ -203,7 +228,9 @@ def _make(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous = OFF")  # there is nothing to lose yet
     _patiently(connection, "PRAGMA journal_mode = WAL")
     _patiently(connection, "BEGIN IMMEDIATE")
-    connection.execute("CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+    )
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
@@ -227,17 +254,29 @@ def _patiently(connection: sqlite3.Connection, statement: str) -> None:
 
 
 def _pack(value: Mapping[str, Any]) -> bytes:
-    arrays = {name: np.ascontiguousarray(item) for name, item in value.items() if isinstance(item, np.ndarray)}
+    arrays = {
+        name: np.ascontiguousarray(item)
+        for name, item in value.items()
+        if isinstance(item, np.ndarray)
+    }
     plain = {name: item for name, item in value.items() if name not in arrays}
     described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
     header = json.dumps({"plain": plain, "arrays": described}).encode()
-    packed = b"".join([len(header).to_bytes(8, "little"), header, *(array.tobytes() for array in arrays.values())])
+    packed = b"".join(
+        [
+            len(header).to_bytes(8, "little"),
+            header,
+            *(array.tobytes() for array in arrays.values()),
+        ]
+    )
     return _check_of(packed) + packed
 
 
 def _unpack(stored: Any, name: str) -> dict[str, Any]:
     if not isinstance(stored, bytes) or _check_of(stored[_CHECK:]) != stored[:_CHECK]:
-        raise ValueError(f"checkpoint {name!r} is damaged: one of its results is not as it was written")
+        raise ValueError(
+            f"checkpoint {name!r} is damaged: one of its results is not as it was written"
+        )
     packed = stored[_CHECK:]
     start = 8 + int.from_bytes(packed[:8], "little")
     header = json.loads(packed[8:start])

@@ -47,12 +47,20 @@ def is_choice(value: Any, *choices: str) -> bool:
 
 def is_estimator(value: Any) -> bool:
     """Whether a value is an estimator, and not a class of estimators."""
-    return hasattr(value, "fit") and hasattr(value, "get_params") and not isinstance(value, type)
+    return (
+        hasattr(value, "fit")
+        and hasattr(value, "get_params")
+        and not isinstance(value, type)
+    )
 
 
 def is_int(value: Any, least: float = -inf, most: float = inf) -> TypeGuard[int]:
     """Whether a value is an int within limits, and not a bool."""
-    return isinstance(value, Integral) and not is_bool(value) and least <= int(value) <= most
+    return (
+        isinstance(value, Integral)
+        and not is_bool(value)
+        and least <= int(value) <= most
+    )
 
 
 def is_real(value: Any) -> TypeGuard[float]:
@@ -61,15 +69,29 @@ def is_real(value: Any) -> TypeGuard[float]:
 
 
 def is_number(
-    value: Any, *, above: float = -inf, below: float = inf, least: float = -inf, most: float = inf
+    value: Any,
+    *,
+    above: float = -inf,
+    below: float = inf,
+    least: float = -inf,
+    most: float = inf,
 ) -> TypeGuard[float]:
     """Whether a value is a number within limits that is finite as a float, and not a bool."""
-    return is_real(value) and _is_finite(value) and above < value < below and least <= value <= most
+    return (
+        is_real(value)
+        and _is_finite(value)
+        and above < value < below
+        and least <= value <= most
+    )
 
 
 def _is_finite(value: Any) -> bool:
     # An int may be larger than any float.
-    return abs(int(value)) <= float_info.max if isinstance(value, Integral) else isfinite(value)
+    return (
+        abs(int(value)) <= float_info.max
+        if isinstance(value, Integral)
+        else isfinite(value)
+    )
 
 
 def is_n_jobs(value: Any) -> bool:
@@ -96,12 +118,16 @@ def check_int(value: Any, name: str, *, least: int = 1, most: int | None = None)
     """Check an int from `least` on, or to `most`."""
     if not is_int(value, least, _LARGEST if most is None else most):
         above = " and below 2**63" if is_int(value, _LARGEST + 1) else ""
-        ends = f"of at least {least}{above}" if most is None else f"from {least} to {most}"
+        ends = (
+            f"of at least {least}{above}" if most is None else f"from {least} to {most}"
+        )
         raise ValueError(f"{name} must be an int {ends}, got {value!r}")
     return int(value)
 
 
-def check_number(value: Any, name: str, what: str = "a finite number", **limits: float) -> float:
+def check_number(
+    value: Any, name: str, what: str = "a finite number", **limits: float
+) -> float:
     """Check a finite number; `what` describes the limits, which are those of `is_number`."""
     if not is_number(value, **limits):
         raise ValueError(f"{name} must be {what}, got {value!r}")
@@ -113,7 +139,9 @@ def check_level(value: Any, name: str = "confidence_level") -> float:
     return float(check_number(value, name, "between 0 and 1", above=0, below=1))
 
 
-def check_parameters(estimator: Any, expected: Mapping[str, tuple[str, Callable[[Any], Any]]]) -> None:
+def check_parameters(
+    estimator: Any, expected: Mapping[str, tuple[str, Callable[[Any], Any]]]
+) -> None:
     """Check parameters of an estimator.
 
     Parameters
@@ -132,7 +160,10 @@ def check_parameters(estimator: Any, expected: Mapping[str, tuple[str, Callable[
 def _holds(condition: Callable[[Any], Any], value: Any) -> bool:
     try:
         return bool(condition(value))
-    except (TypeError, ValueError):  # tables and missing values cannot be compared with a word
+    except (
+        TypeError,
+        ValueError,
+    ):  # tables and missing values cannot be compared with a word
         return False
 
 
@@ -153,7 +184,9 @@ def naming(*names: str, or_names: Iterable[str] = ()) -> Iterator[None]:
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
-        if not _is_plain(error) or any(re.search(rf"\b{name}\b", str(error)) for name in (*names, *or_names)):
+        if not _is_plain(error) or any(
+            re.search(rf"\b{name}\b", str(error)) for name in (*names, *or_names)
+        ):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         listed = " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -163,4 +196,6 @@ def naming(*names: str, or_names: Iterable[str] = ()) -> Iterator[None]:
 def _is_plain(error: Exception) -> bool:
     """Whether an error says no more by its type: not one of the user's, nor that a model is not fitted."""
     package = type(error).__module__.partition(".")[0]
-    return package in ("builtins", "numpy", "sklearn", "skstab") and not isinstance(error, AttributeError)
+    return package in ("builtins", "numpy", "sklearn", "skstab") and not isinstance(
+        error, AttributeError
+    )

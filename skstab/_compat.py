@@ -111,13 +111,18 @@ def boosted_nodes(model: Any) -> list[tuple[Any, Any, Any, Any]] | None:
     """
     if model.is_categorical_ is not None:
         return None
-    tables = [predictor.nodes for predictors in model._predictors for predictor in predictors]
+    tables = [
+        predictor.nodes for predictors in model._predictors for predictor in predictors
+    ]
     children = ("left", "right")
     return [
         (
             table["feature_idx"].astype(np.intp),
             table["num_threshold"],
-            *(np.where(table["is_leaf"], -1, table[child].astype(np.intp)) for child in children),
+            *(
+                np.where(table["is_leaf"], -1, table[child].astype(np.intp))
+                for child in children
+            ),
         )
         for table in tables
     ]
@@ -137,7 +142,9 @@ class RunProgress:
             yield
             return
         passing_on = (
-            self.context.propagate_callback_context(estimator) if hasattr(estimator, "set_callbacks") else nullcontext()
+            self.context.propagate_callback_context(estimator)
+            if hasattr(estimator, "set_callbacks")
+            else nullcontext()
         )
         try:
             with passing_on:
@@ -156,16 +163,22 @@ class FitProgress:
         self.context = None
         # Contexts are shipped to the workers with the estimator: only where somebody listens.
         if getattr(estimator, "_skl_callbacks", None):
-            self.context = estimator._init_callback_context(max_subtasks=n_runs, sequential_subtasks=False)
+            self.context = estimator._init_callback_context(
+                max_subtasks=n_runs, sequential_subtasks=False
+            )
             self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
         self.runs = [self._run(number) for number in range(n_runs)]
 
     def _run(self, number: int) -> RunProgress:
         if self.context is None:
             return RunProgress()
-        return RunProgress(self.context.subcontext(task_name="run", task_id=number), self.estimator)
+        return RunProgress(
+            self.context.subcontext(task_name="run", task_id=number), self.estimator
+        )
 
     def end(self) -> None:
         """Notify the callbacks that the fit is over."""
         if self.context is not None:
-            self.context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)
+            self.context.call_on_fit_task_end(
+                estimator=self.estimator, X=self.X, y=self.y
+            )

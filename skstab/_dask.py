@@ -32,7 +32,11 @@ _DIED = "the Dask workers that made this call died, and the data with them"
 def active_client() -> Any:
     """Return the client of the Dask cluster that joblib is set to use; None where it is not."""
     client = getattr(get_active_backend()[0], "client", None)
-    return client if "distributed" in sys.modules and isinstance(client, _distributed().Client) else None
+    return (
+        client
+        if "distributed" in sys.modules and isinstance(client, _distributed().Client)
+        else None
+    )
 
 
 def _distributed() -> Any:
@@ -52,7 +56,11 @@ class DaskPool:
         self._client = client
 
     def as_finished(
-        self, function: Callable[..., Any], calls: Mapping[int, tuple[Any, ...]], *, lost: Callable[[Exception], Any]
+        self,
+        function: Callable[..., Any],
+        calls: Mapping[int, tuple[Any, ...]],
+        *,
+        lost: Callable[[Exception], Any],
     ) -> Iterator[tuple[int, Any]]:
         """Make calls, and yield the number and the result of each as soon as it is there.
 
@@ -73,7 +81,9 @@ class DaskPool:
             while missing:
                 alone = n_lost >= _LOST_TOGETHER
                 done = {}
-                for number, result in self._round(function, dict(islice(missing.items(), 1 if alone else None)), lost):
+                for number, result in self._round(
+                    function, dict(islice(missing.items(), 1 if alone else None)), lost
+                ):
                     done[number] = missing.pop(number)
                     yield number, result
                 n_lost = n_lost + 1 if not done else _LOST_TOGETHER if alone else 0
@@ -82,12 +92,19 @@ class DaskPool:
                     del missing[number]
                     yield (
                         number,
-                        lost(RuntimeError("the Dask workers that made this call died, and the data with them")),
+                        lost(
+                            RuntimeError(
+                                "the Dask workers that made this call died, and the data with them"
+                            )
+                        ),
                     )
                     n_lost = 0
 
     def _round(
-        self, function: Callable[..., Any], calls: Mapping[int, Any], lost: Callable[[Exception], Any]
+        self,
+        function: Callable[..., Any],
+        calls: Mapping[int, Any],
+        lost: Callable[[Exception], Any],
     ) -> Iterator[tuple[int, Any]]:
         """Send all calls, and return the results of those that were not lost with the data."""
         distributed = _distributed()
@@ -107,16 +124,27 @@ class DaskPool:
         finally:
             self._client.cancel(list(futures))
 
-    def _sent(self, function: Callable[..., Any], calls: Mapping[int, Any]) -> Iterator[tuple[Any, int]]:
+    def _sent(
+        self, function: Callable[..., Any], calls: Mapping[int, Any]
+    ) -> Iterator[tuple[Any, int]]:
         """Send the calls one by one; first, to every worker, the arguments that they have in common."""
         first = next(iter(calls.values()))
-        shared = [at for at, value in enumerate(first) if all(each[at] is value for each in calls.values())]
+        shared = [
+            at
+            for at, value in enumerate(first)
+            if all(each[at] is value for each in calls.values())
+        ]
         data = self._scattered([first[at] for at in shared])
         for number, arguments in calls.items():
             own = list(arguments)
             for at, future in zip(shared, data, strict=True):
                 own[at] = future
-            yield self._client.submit(function, *own, key=f"skstab-{uuid4().hex}", pure=False), number
+            yield (
+                self._client.submit(
+                    function, *own, key=f"skstab-{uuid4().hex}", pure=False
+                ),
+                number,
+            )
 
     def _scattered(self, values: list[Any]) -> list[Any]:
         """Send data to every worker; again where one of them dies meanwhile, or all of them are about to start."""

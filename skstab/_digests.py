@@ -18,7 +18,20 @@ from scipy.sparse import issparse
 __all__ = ["digest_of", "key_of_call"]
 
 # What its text says all of, with the type.
-_WRITTEN = (str, bytes, bool, int, float, complex, NoneType, np.generic, date, timedelta, type(pd.NA), type(pd.NaT))
+_WRITTEN = (
+    str,
+    bytes,
+    bool,
+    int,
+    float,
+    complex,
+    NoneType,
+    np.generic,
+    date,
+    timedelta,
+    type(pd.NA),
+    type(pd.NaT),
+)
 
 
 def digest_of(**parts: Any) -> bytes:
@@ -29,7 +42,11 @@ def digest_of(**parts: Any) -> bytes:
     digest = blake2b(digest_size=16)
     for name, value in parts.items():
         digest.update(f"{name}:".encode())
-        digest.update(_table_digest(value, name) if _is_table(value) else _object_digest(name, value))
+        digest.update(
+            _table_digest(value, name)
+            if _is_table(value)
+            else _object_digest(name, value)
+        )
     return digest.digest()
 
 
@@ -42,13 +59,19 @@ def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
 
 
 def _is_table(value: Any) -> bool:
-    return issparse(value) or isinstance(value, np.ndarray | pd.DataFrame | pd.Series) or hasattr(value, "__array__")
+    return (
+        issparse(value)
+        or isinstance(value, np.ndarray | pd.DataFrame | pd.Series)
+        or hasattr(value, "__array__")
+    )
 
 
 def _table_digest(table: Any, name: str) -> bytes:
     digest = sha256()  # which processors have instructions for
     for array in _arrays_of(table):
-        digest.update(f"{array.dtype.str if array.dtype.kind in 'biufcmM' else 'objects'}{array.shape}".encode())
+        digest.update(
+            f"{array.dtype.str if array.dtype.kind in 'biufcmM' else 'objects'}{array.shape}".encode()
+        )
         digest.update(_content_of(array, name))
     return digest.digest()
 
@@ -74,7 +97,11 @@ def _arrays_of(table: Any) -> Iterator[Any]:
         for number in range(table.shape[1]):
             yield from _arrays_of(table.iloc[:, number])
     elif isinstance(getattr(table, "dtype", None), pd.CategoricalDtype):
-        yield from (np.asarray(table.array.codes), np.asarray(table.array.categories), np.array(table.array.ordered))
+        yield from (
+            np.asarray(table.array.codes),
+            np.asarray(table.array.categories),
+            np.array(table.array.ordered),
+        )
     else:
         yield from _arrays_of_values(np.asarray(table))
 

@@ -22,12 +22,18 @@ def draw(kind: str, source: Any, *, ax: Any = None, **options: Any) -> Display:
     """Draw an object by the display of this name; each option goes to what makes the display, or to its `plot`."""
     make = _maker(kind)
     of_data = _options_of(make)
-    display = make(source, **{name: value for name, value in options.items() if name in of_data})
+    display = make(
+        source, **{name: value for name, value in options.items() if name in of_data}
+    )
     of_picture = _options_of(display.plot)
     if unknown := [name for name in options if name not in (*of_data, *of_picture)]:
         known = ", ".join([*of_data, *of_picture]) or "none"
-        raise TypeError(f"options of this picture are: {known}; got {', '.join(unknown)}")
-    return display.plot(ax, **{name: value for name, value in options.items() if name not in of_data})
+        raise TypeError(
+            f"options of this picture are: {known}; got {', '.join(unknown)}"
+        )
+    return display.plot(
+        ax, **{name: value for name, value in options.items() if name not in of_data}
+    )
 
 
 def _maker(kind: str) -> Callable[..., Display]:
@@ -35,8 +41,14 @@ def _maker(kind: str) -> Callable[..., Display]:
         import_module("skstab.inspection")
     if kind not in DISPLAYS:
         prefix, _, wrong = kind.partition(": ")
-        known = [name.removeprefix(f"{prefix}: ") for name in DISPLAYS if name.startswith(f"{prefix}: ")]
-        raise ValueError(f"kind must be one of {', '.join(map(repr, known))}; got {wrong!r}")
+        known = [
+            name.removeprefix(f"{prefix}: ")
+            for name in DISPLAYS
+            if name.startswith(f"{prefix}: ")
+        ]
+        raise ValueError(
+            f"kind must be one of {', '.join(map(repr, known))}; got {wrong!r}"
+        )
     return DISPLAYS[kind]
 
 

@@ -18,12 +18,16 @@ _FROM_LISTS = "lists of selected features go through skstab.runs.Runs.from_sets 
 def as_masks(data: Any, name: str, *, least_runs: int = 2) -> Any:
     """Validate a table of 0/1: a boolean array, or CSR without explicit zeros."""
     matrix = _check_matrix(data, name, least_runs)
-    return _sparse_mask(matrix, name) if sparse.issparse(matrix) else _mask(matrix, name)
+    return (
+        _sparse_mask(matrix, name) if sparse.issparse(matrix) else _mask(matrix, name)
+    )
 
 
 def as_weights(data: Any, name: str, *, least_runs: int = 2) -> Any:
     """Validate a table of finite numbers: a float64 array, or CSR without explicit zeros."""
-    with np.errstate(over="ignore"):  # a wider type may hold numbers that are infinite as float64
+    with np.errstate(
+        over="ignore"
+    ):  # a wider type may hold numbers that are infinite as float64
         matrix = _check_matrix(data, name, least_runs).astype(np.float64, copy=False)
     values = matrix.data if sparse.issparse(matrix) else matrix
     if not np.isfinite(values).all():
@@ -38,14 +42,20 @@ def _check_matrix(data: Any, name: str, least_runs: int) -> Any:
     """Return `data` as a numeric matrix, an ndarray or a canonical CSR array."""
     matrix = _canonical_csr(data) if sparse.issparse(data) else _dense(data, name)
     if matrix.ndim != 2:
-        raise ValueError(f"{name} must be two-dimensional (runs × features), got {matrix.ndim} dimension(s)")
+        raise ValueError(
+            f"{name} must be two-dimensional (runs × features), got {matrix.ndim} dimension(s)"
+        )
     if matrix.dtype.kind not in "buif":
         hint = f"; {_FROM_LISTS}" if matrix.dtype.kind in "US" else ""
-        raise ValueError(f"{name} must be numeric or boolean, got dtype {matrix.dtype}{hint}")
+        raise ValueError(
+            f"{name} must be numeric or boolean, got dtype {matrix.dtype}{hint}"
+        )
     if matrix.shape[1] == 0:
         raise ValueError(f"{name} must have at least one feature (column), got none")
     if matrix.shape[0] < least_runs:
-        raise ValueError(f"{name} must have at least {least_runs} runs (rows) to compare, got {matrix.shape[0]}")
+        raise ValueError(
+            f"{name} must have at least {least_runs} runs (rows) to compare, got {matrix.shape[0]}"
+        )
     return matrix
 
 
@@ -60,13 +70,17 @@ def _canonical_csr(data: Any) -> Any:
 
 
 def _dense(data: Any, name: str) -> NDArray[Any]:
-    if hasattr(data, "sparse") and hasattr(data, "dtypes"):  # pandas with sparse columns
+    if hasattr(data, "sparse") and hasattr(
+        data, "dtypes"
+    ):  # pandas with sparse columns
         data = data.sparse.to_dense() if _all_sparse(data) else data
     try:
         array = np.asarray(data)
         return array.astype(np.float64) if array.dtype == object else array
     except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a matrix of numbers, runs × features ({_FROM_LISTS}): {error}") from error
+        raise ValueError(
+            f"{name} must be a matrix of numbers, runs × features ({_FROM_LISTS}): {error}"
+        ) from error
 
 
 def _all_sparse(frame: Any) -> bool:
@@ -124,7 +138,9 @@ def group_codes(groups: Any, n_features: int) -> tuple[NDArray[Any], NDArray[np.
     with naming("groups"):
         labels = np.asarray(groups)
     if labels.shape != (n_features,):
-        raise ValueError(f"groups must have one label for each of the {n_features} features, got shape {labels.shape}")
+        raise ValueError(
+            f"groups must have one label for each of the {n_features} features, got shape {labels.shape}"
+        )
     with naming("groups"):
         names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -134,5 +150,7 @@ def group_codes(groups: Any, n_features: int) -> tuple[NDArray[Any], NDArray[np.
 def sum_groups(table: Any, codes: NDArray[np.intp]) -> Any:
     """Sum the columns of each group, in a table of floats of the same form."""
     shape = (codes.size, int(codes.max()) + 1)
-    indicator = sparse.csr_array((np.ones(codes.size), (np.arange(codes.size), codes)), shape=shape)
+    indicator = sparse.csr_array(
+        (np.ones(codes.size), (np.arange(codes.size), codes)), shape=shape
+    )
     return table.astype(np.float64) @ indicator

@@ -34,7 +34,9 @@ def minima_with_others(value: FloatArray, start: IntArray | None = None) -> Floa
     if start is None:
         start = np.zeros(value.size, dtype=np.int64)
     total = np.cumsum(value)
-    last = np.r_[start[1:] != start[:-1], True] if value.size else np.empty(0, dtype=bool)
+    last = (
+        np.r_[start[1:] != start[:-1], True] if value.size else np.empty(0, dtype=bool)
+    )
     ends = np.flatnonzero(last)
     end = np.repeat(ends, np.diff(np.r_[-1, ends]))
     # Larger values come before: the minimum is v itself; smaller values come after: their sum.
@@ -44,9 +46,13 @@ def minima_with_others(value: FloatArray, start: IntArray | None = None) -> Floa
 def minima_within_groups(value: FloatArray, group: IntArray) -> FloatArray:
     """`minima_with_others` inside each group, for values in decreasing order."""
     # NumPy sorts 16-bit numbers by radix, in linear time.
-    order = np.argsort(group.astype(np.min_scalar_type(group.max(initial=0))), kind="stable")
+    order = np.argsort(
+        group.astype(np.min_scalar_type(group.max(initial=0))), kind="stable"
+    )
     ranked = group[order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if value.size else ranked
+    starts = (
+        np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if value.size else ranked
+    )
     start = np.repeat(starts, np.diff(np.r_[starts, value.size]))
     result = np.empty(value.size)
     result[order] = minima_with_others(value[order], start)

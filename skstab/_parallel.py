@@ -32,7 +32,9 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 
 @contextmanager
-def open_pool(n_jobs: int | None, verbose: int = 0, *, one_by_one: bool = False) -> Iterator[Pool | DaskPool]:
+def open_pool(
+    n_jobs: int | None, verbose: int = 0, *, one_by_one: bool = False
+) -> Iterator[Pool | DaskPool]:
     """Start the workers of several rounds of calls, by joblib unless it is set to use Dask.
 
     Parameters
@@ -78,7 +80,9 @@ class Pool:
         Called with the numbers of finished and of all calls.
     """
 
-    def __init__(self, parallel: joblib.Parallel, watcher: Watcher | None = None) -> None:
+    def __init__(
+        self, parallel: joblib.Parallel, watcher: Watcher | None = None
+    ) -> None:
         self._parallel, self._watcher = parallel, watcher
         self._delayed = delayed if isinstance(parallel, Parallel) else joblib.delayed
         self._n_breaks = 0
@@ -124,18 +128,26 @@ class Pool:
             self._watcher(n_done, n_calls)
 
     def _results(
-        self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]
+        self,
+        function: Callable[..., Any],
+        calls: Mapping[int, Any],
+        under_way: dict[int, None],
     ) -> Generator[tuple[int, Any], None, None]:
         results = self._parallel(self._sent(function, dict(calls), under_way))
         try:
             yield from results
         finally:
             if hasattr(results, "close"):
-                with warnings.catch_warnings(action="ignore"):  # joblib counts the calls that it drops
+                with warnings.catch_warnings(
+                    action="ignore"
+                ):  # joblib counts the calls that it drops
                     results.close()
 
     def _sent(
-        self, function: Callable[..., Any], calls: Mapping[int, Any], under_way: dict[int, None]
+        self,
+        function: Callable[..., Any],
+        calls: Mapping[int, Any],
+        under_way: dict[int, None],
     ) -> Iterator[Any]:
         """Note which calls were sent to the workers."""
         for number, arguments in calls.items():
@@ -143,11 +155,17 @@ class Pool:
             yield self._delayed(_numbered)(number, function, *arguments)
 
 
-def _numbered(number: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
+def _numbered(
+    number: int, function: Callable[..., Any], *arguments: Any
+) -> tuple[int, Any]:
     return number, function(*arguments)
 
 
-def _call_alone(function: Callable[..., Any], arguments: tuple[Any, ...], lost: Callable[[Exception], Any]) -> Any:
+def _call_alone(
+    function: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    lost: Callable[[Exception], Any],
+) -> Any:
     try:
         # With one job the call would be made in this process, and would take it down.
         return Parallel(n_jobs=2)([delayed(function)(*arguments)])[0]

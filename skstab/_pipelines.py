@@ -38,7 +38,12 @@ def find_part(estimator: Any, holds: Callable[[Any], bool]) -> Any:
     """Find what a condition holds of: the estimator itself, one of its parts (the last one), or what it wraps."""
     if holds(estimator):
         return estimator
-    inner = [getattr(estimator, name, None) for name in ("best_estimator_", "regressor_")]
-    parts = [*reversed(parts_of(estimator)), *(part for part in inner if part is not None)]
+    inner = [
+        getattr(estimator, name, None) for name in ("best_estimator_", "regressor_")
+    ]
+    parts = [
+        *reversed(parts_of(estimator)),
+        *(part for part in inner if part is not None),
+    ]
     found = (find_part(part, holds) for part in parts)
     return next((part for part in found if part is not None), None)

@@ -17,7 +17,16 @@ from sklearn.utils import check_random_state
 
 from skstab._typing import RandomState
 
-__all__ = ["Seed", "check_rng", "draw_entropy", "draw_seeds", "random_parameters", "seeded", "stream", "with_seeds"]
+__all__ = [
+    "Seed",
+    "check_rng",
+    "draw_entropy",
+    "draw_seeds",
+    "random_parameters",
+    "seeded",
+    "stream",
+    "with_seeds",
+]
 
 
 def check_rng(random_state: RandomState) -> np.random.RandomState:
@@ -33,7 +42,9 @@ def check_rng(random_state: RandomState) -> np.random.RandomState:
 
 def draw_entropy(random_state: RandomState) -> list[int]:
     """Draw what all streams of one call start from."""
-    entropy: list[int] = check_rng(random_state).randint(2**32, size=4, dtype=np.uint32).tolist()
+    entropy: list[int] = (
+        check_rng(random_state).randint(2**32, size=4, dtype=np.uint32).tolist()
+    )
     return entropy
 
 
@@ -51,9 +62,13 @@ class Seed(NamedTuple):
     spawn_key: tuple[int, ...]
 
 
-def seeded(estimator: Any, names: Sequence[str], seed: Seed | np.random.SeedSequence) -> Any:
+def seeded(
+    estimator: Any, names: Sequence[str], seed: Seed | np.random.SeedSequence
+) -> Any:
     """Clone an estimator and seed its parameters of those names."""
-    return with_seeds(estimator, dict(zip(names, draw_seeds(seed, len(names)), strict=True)))
+    return with_seeds(
+        estimator, dict(zip(names, draw_seeds(seed, len(names)), strict=True))
+    )
 
 
 def draw_seeds(seed: Seed | np.random.SeedSequence, n_seeds: int) -> list[int]:
@@ -77,11 +92,19 @@ def with_seeds(estimator: Any, seeds: Mapping[str, int]) -> Any:
 
 def _part(estimator: Any, name: str) -> Any:
     # A pipeline is quickly asked for one step, but at length for all its parameters.
-    return estimator.named_steps[name] if isinstance(estimator, Pipeline) else estimator.get_params()[name]
+    return (
+        estimator.named_steps[name]
+        if isinstance(estimator, Pipeline)
+        else estimator.get_params()[name]
+    )
 
 
 def random_parameters(estimator: Any, *, everywhere: bool) -> tuple[str, ...]:
     """Names of the parameters that seed an estimator or its parts, in a fixed order: those not set, or all."""
     params = estimator.get_params(deep=True)
-    names = [name for name in params if name == "random_state" or name.endswith("__random_state")]
+    names = [
+        name
+        for name in params
+        if name == "random_state" or name.endswith("__random_state")
+    ]
     return tuple(sorted(name for name in names if everywhere or params[name] is None))

@@ -14,7 +14,11 @@ __all__ = ["from_fit", "routed_from_fit"]
 def from_fit(callee: str) -> MethodMapping:
     """Map `fit` to a method of a part."""
     # A pipeline of scikit-learn 1.8 asks for what fit_transform takes.
-    return MethodMapping().add(caller="fit", callee=callee).add(caller="fit_transform", callee=callee)
+    return (
+        MethodMapping()
+        .add(caller="fit", callee=callee)
+        .add(caller="fit_transform", callee=callee)
+    )
 
 
 def routed_from_fit(router: Any, params: dict[str, Any]) -> Bunch:
@@ -26,4 +30,6 @@ def routed_from_fit(router: Any, params: dict[str, Any]) -> Bunch:
         return process_routing(router, "fit", **params)
     fit = {name: value for name, value in params.items() if value is not None}
     split = {"groups": fit.pop("groups")} if "groups" in fit else {}
-    return Bunch(estimator=Bunch(fit=fit), splitter=Bunch(split=split), scorer=Bunch(score={}))
+    return Bunch(
+        estimator=Bunch(fit=fit), splitter=Bunch(split=split), scorer=Bunch(score={})
+    )

@@ -30,7 +30,9 @@ def column_deviations(X: Any, columns: Any = slice(None)) -> FloatArray:
     """Standard deviations of some columns of an array, a sparse matrix or a table."""
     if hasattr(X, "columns"):  # of a table, of which other columns need not be numbers
         X, columns = take_columns(X, columns), slice(None)
-    if not (isinstance(X, np.ndarray) and X.dtype.kind == "f"):  # the usual case needs no check
+    if not (
+        isinstance(X, np.ndarray) and X.dtype.kind == "f"
+    ):  # the usual case needs no check
         X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
     if not isinstance(columns, slice):
         X = X[:, columns]

@@ -74,19 +74,25 @@ RandomState: TypeAlias = int | np.random.RandomState | None
 # A name out of `measure_table`, or a function of a table; a `Measure` is one.
 MeasureLike: TypeAlias = str | Callable[..., SupportsFloat]
 Scorer: TypeAlias = Callable[..., SupportsFloat | Mapping[str, SupportsFloat]]
-ScoringLike: TypeAlias = str | Scorer | Sequence[str] | Mapping[str, str | Scorer] | None
+ScoringLike: TypeAlias = (
+    str | Scorer | Sequence[str] | Mapping[str, str | Scorer] | None
+)
 
 
 class Splitter(Protocol):
     """A cross-validation generator of scikit-learn."""
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]:
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterable[tuple[Any, Any]]:
         """Generate indices of training and test rows."""
         ...
 
 
 # Rows are given by their numbers, a mask or a slice.
-CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike | slice, ArrayLike | slice]] | None
+CVLike: TypeAlias = (
+    int | Splitter | Iterable[tuple[ArrayLike | slice, ArrayLike | slice]] | None
+)
 
 # -- objects -----------------------------------------------------------------------------------------------------------
 

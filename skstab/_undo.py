@@ -10,7 +10,9 @@ __all__ = ["despite_interrupts", "left_as_it_was"]
 
 
 @contextmanager
-def left_as_it_was(estimator: Any, *, unless: Callable[[], bool] = lambda: False) -> Iterator[None]:
+def left_as_it_was(
+    estimator: Any, *, unless: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
     """Undo what a fit did to an object when it fails.
 
     Parameters

@@ -141,7 +141,11 @@ def make_correlated_groups(
     ((200, 120), array([0, 0, 0, 0, 1, 1, 1, 1, 2]))
     """
     check_int(n_samples, "n_samples", least=2)
-    for name, value in (("n_groups", n_groups), ("group_size", group_size), ("n_others", n_others)):
+    for name, value in (
+        ("n_groups", n_groups),
+        ("group_size", group_size),
+        ("n_others", n_others),
+    ):
         check_int(value, name, least=0)
     for name, mean in (("group_mean", group_mean), ("other_mean", other_mean)):
         check_number(mean, name)
@@ -149,9 +153,14 @@ def make_correlated_groups(
     rng = check_rng(random_state)
     y = rng.permutation(np.arange(n_samples) % 2)
     sign = np.where(y == 1, 1.0, -1.0)[:, None]
-    parts = [_correlated(rng, n_samples, group_size, correlation) + group_mean * sign for _ in range(n_groups)]
+    parts = [
+        _correlated(rng, n_samples, group_size, correlation) + group_mean * sign
+        for _ in range(n_groups)
+    ]
     parts.append(rng.standard_normal((n_samples, n_others)) + other_mean * sign)
-    groups = np.concatenate([np.repeat(np.arange(n_groups), group_size), n_groups + np.arange(n_others)])
+    groups = np.concatenate(
+        [np.repeat(np.arange(n_groups), group_size), n_groups + np.arange(n_others)]
+    )
     return np.hstack(parts), y, groups
 
 
@@ -210,25 +219,37 @@ def make_survival(
     ((100, 200), ('event', 'time'))
     """
     check_int(n_samples, "n_samples", least=2)
-    for name, value in (("n_groups", n_groups), ("group_size", group_size), ("n_others", n_others)):
+    for name, value in (
+        ("n_groups", n_groups),
+        ("group_size", group_size),
+        ("n_others", n_others),
+    ):
         check_int(value, name, least=0)
     check_number(effect, "effect")
     check_number(correlation, "correlation", "between 0 and 1", least=0, most=1)
     check_number(censoring, "censoring", "at least 0 and below 1", least=0, below=1)
     rng = check_rng(random_state)
-    parts = [_correlated(rng, n_samples, group_size, correlation) for _ in range(n_groups)]
+    parts = [
+        _correlated(rng, n_samples, group_size, correlation) for _ in range(n_groups)
+    ]
     X = np.hstack([*parts, rng.standard_normal((n_samples, n_others))])
     causes = X[:, : n_groups * group_size : group_size] if group_size else X[:, :0]
     with np.errstate(over="ignore", invalid="ignore"):
-        log_hazard = effect * causes @ np.where(np.arange(causes.shape[1]) % 2, -1.0, 1.0)
+        log_hazard = (
+            effect * causes @ np.where(np.arange(causes.shape[1]) % 2, -1.0, 1.0)
+        )
         # S(t) = exp(−t^1.5·e^η), inverted at a uniform number.
         time = (rng.standard_exponential(n_samples) * np.exp(-log_hazard)) ** (1 / 1.5)
     if not (np.isfinite(time).all() and time.min() > 0):
-        raise ValueError(f"effect must be closer to 0, since some times are 0 or infinite with it, got {effect!r}")
+        raise ValueError(
+            f"effect must be closer to 0, since some times are 0 or infinite with it, got {effect!r}"
+        )
     limit = rng.standard_exponential(n_samples) * _mean_limit(time, censoring)
     y = np.empty(n_samples, dtype=[("event", bool), ("time", np.float64)])
     y["event"], y["time"] = time <= limit, np.minimum(time, limit)
-    groups = np.concatenate([np.repeat(np.arange(n_groups), group_size), n_groups + np.arange(n_others)])
+    groups = np.concatenate(
+        [np.repeat(np.arange(n_groups), group_size), n_groups + np.arange(n_others)]
+    )
     return X, y, groups
 
 
@@ -238,6 +259,10 @@ def _mean_limit(time: Any, share: float) -> float:
         return float("inf")
     from scipy.optimize import brentq
 
-    highest = -np.log1p(-share) / time.min()  # rate at which even the shortest time is censored that often
-    rate = float(brentq(lambda rate: np.mean(-np.expm1(-rate * time)) - share, 0.0, highest))
+    highest = (
+        -np.log1p(-share) / time.min()
+    )  # rate at which even the shortest time is censored that often
+    rate = float(
+        brentq(lambda rate: np.mean(-np.expm1(-rate * time)) - share, 0.0, highest)
+    )
     return 1 / rate if rate > 0 else float("inf")

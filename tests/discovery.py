@@ -9,7 +9,11 @@ from pathlib import Path
 import skstab
 
 ROOT = Path(skstab.__file__).parent
-PACKAGES = sorted(module.name for module in pkgutil.iter_modules([str(ROOT)]) if not module.name.startswith("_"))
+PACKAGES = sorted(
+    module.name
+    for module in pkgutil.iter_modules([str(ROOT)])
+    if not module.name.startswith("_")
+)
 
 
 def exported(package):
@@ -21,7 +25,9 @@ def exported(package):
 def displays():
     """Classes that are drawn."""
     return {
-        name: thing for name, thing in exported("inspection").items() if inspect.isclass(thing) and _is_drawn(thing)
+        name: thing
+        for name, thing in exported("inspection").items()
+        if inspect.isclass(thing) and _is_drawn(thing)
     }
 
 
@@ -34,7 +40,8 @@ def filters():
     return {
         name: thing
         for name, thing in exported("feature_selection").items()
-        if inspect.isfunction(thing) and list(inspect.signature(thing).parameters)[:2] == ["X", "y"]
+        if inspect.isfunction(thing)
+        and list(inspect.signature(thing).parameters)[:2] == ["X", "y"]
     }
 
 
@@ -43,7 +50,8 @@ def splitters():
     return {
         name: thing
         for name, thing in exported("model_selection").items()
-        if inspect.isclass(thing) and (name.endswith("Split") or hasattr(thing, "split"))
+        if inspect.isclass(thing)
+        and (name.endswith("Split") or hasattr(thing, "split"))
     }
 
 
@@ -53,7 +61,10 @@ def importances():
         name: thing
         for name, thing in exported("inspection").items()
         if inspect.isfunction(thing)
-        and (name.endswith("_importance") or list(inspect.signature(thing).parameters)[:2] == ["model", "X"])
+        and (
+            name.endswith("_importance")
+            or list(inspect.signature(thing).parameters)[:2] == ["model", "X"]
+        )
     }
 
 
@@ -62,18 +73,29 @@ def importances():
 
 def module_name(path):
     """Dotted name of a source file."""
-    return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 def imports_of(path, *, types=False):
     """Dotted names that a source file imports from skstab, at the top or inside a function; also for types only."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree) if types else _running(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "skstab":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").split(".")[0] == "skstab"
+        ):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "skstab")
-        assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path} imports relative to itself"
+            yield from (
+                alias.name
+                for alias in node.names
+                if alias.name.split(".")[0] == "skstab"
+            )
+        assert not (isinstance(node, ast.ImportFrom) and node.level), (
+            f"{path} imports relative to itself"
+        )
 
 
 def _running(node):
@@ -85,4 +107,8 @@ def _running(node):
 
 
 def _is_for_types(node):
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+    )

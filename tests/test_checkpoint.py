@@ -22,8 +22,18 @@ VALUE = {"indices": np.arange(5, dtype=np.int32), "text": "a", "score": 0.1 + 0.
 # -- values ------------------------------------------------------------------------------------------------------------
 
 DTYPES = st.sampled_from([np.bool_, np.int32, np.int64, np.float32, np.float64])
-ARRAYS = DTYPES.flatmap(lambda dtype: arrays(dtype, array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=4)))
-PLAIN = st.none() | st.text() | st.integers() | st.floats(allow_nan=False) | st.lists(st.text())
+ARRAYS = DTYPES.flatmap(
+    lambda dtype: arrays(
+        dtype, array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=4)
+    )
+)
+PLAIN = (
+    st.none()
+    | st.text()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.lists(st.text())
+)
 
 
 @given(st.dictionaries(st.text(), ARRAYS | PLAIN))
@@ -97,13 +107,18 @@ def with_text_instead_of_bytes(path):
 
 
 def with_a_table_of_no_name(path):
-    path.write_bytes(stored(path).read_bytes().replace(b"resultsresults", b"\xe5\xe5sultsresults"))
+    path.write_bytes(
+        stored(path).read_bytes().replace(b"resultsresults", b"\xe5\xe5sultsresults")
+    )
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda path: path.write_bytes(b"a table of numbers\n" * 100), "is not a file of skstab, or is damaged"),
+        (
+            lambda path: path.write_bytes(b"a table of numbers\n" * 100),
+            "is not a file of skstab, or is damaged",
+        ),
         (other_database, "is a database of something else"),
         (newer, "has version 2 of the format"),
         (half, "damaged"),
@@ -142,7 +157,10 @@ def test_names_with_a_meaning_in_sqlite_are_files(tmp_path, monkeypatch):
 
 
 def test_errors_of_other_databases_are_left_alone(tmp_path):
-    with pytest.raises(sqlite3.OperationalError, match="no such table: theirs"), open_checkpoint(tmp_path / "file"):
+    with (
+        pytest.raises(sqlite3.OperationalError, match="no such table: theirs"),
+        open_checkpoint(tmp_path / "file"),
+    ):
         sqlite3.connect(":memory:").execute("SELECT * FROM theirs")
 
 
@@ -168,8 +186,14 @@ for number in range(40):
 
 def test_several_processes_make_and_fill_one_file(tmp_path):
     path = tmp_path / "file"
-    commands = [[sys.executable, "-W", "error", "-c", WRITING, path, str(number)] for number in range(3)]
-    writers = [subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, text=True) for command in commands]
+    commands = [
+        [sys.executable, "-W", "error", "-c", WRITING, path, str(number)]
+        for number in range(3)
+    ]
+    writers = [
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, text=True)
+        for command in commands
+    ]
     for writer in writers:
         writer.stdin.write("now\n")
         writer.stdin.flush()
@@ -177,12 +201,18 @@ def test_several_processes_make_and_fill_one_file(tmp_path):
         writer.communicate(timeout=300)
         assert writer.returncode == 0
     with open_checkpoint(path) as file:
-        keys = [f"{name} {number}".encode() for name in ("0", "1", "2", "all") for number in range(40)]
+        keys = [
+            f"{name} {number}".encode()
+            for name in ("0", "1", "2", "all")
+            for number in range(40)
+        ]
         found = file.read(keys)
     assert [found[key]["number"] for key in keys] == [*range(40)] * 4
 
 
-def test_a_file_may_be_made_by_another_process_while_it_is_looked_at(tmp_path, monkeypatch):
+def test_a_file_may_be_made_by_another_process_while_it_is_looked_at(
+    tmp_path, monkeypatch
+):
     others = []
 
     class Slow(sqlite3.Connection):

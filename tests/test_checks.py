@@ -22,8 +22,18 @@ from skstab._checks import (
 from skstab.datasets import make_correlated_groups, make_redundant_classification
 from skstab.feature_selection import relieff, welch_variance
 from skstab.inspection import SelectionFrequencyDisplay, flip_importance
-from skstab.metrics import canberra_stability, davis_stability, stability_interval, stability_test
-from skstab.model_selection import BootstrapSplit, ParetoRefit, pareto_front, stability_profile
+from skstab.metrics import (
+    canberra_stability,
+    davis_stability,
+    stability_interval,
+    stability_test,
+)
+from skstab.model_selection import (
+    BootstrapSplit,
+    ParetoRefit,
+    pareto_front,
+    stability_profile,
+)
 from skstab.runs import Runs
 
 NOT_NUMBERS = [True, np.True_, "1", None, [1], 1j]
@@ -52,7 +62,8 @@ def test_limits_of_ints_are_named():
         check_int(6, "n", most=5)
     assert check_int(2**63 - 1, "n") == 2**63 - 1
     with pytest.raises(
-        ValueError, match=r"^n must be an int of at least 1 and below 2\*\*63, got 9223372036854775808$"
+        ValueError,
+        match=r"^n must be an int of at least 1 and below 2\*\*63, got 9223372036854775808$",
     ):
         check_int(2**63, "n")
 
@@ -80,7 +91,9 @@ def test_reals_may_be_infinite_or_missing(value):
 
 @pytest.mark.parametrize("value", [0, 1, -0.5, 1.5, *NOT_NUMBERS, math.nan])
 def test_levels_are_strictly_between_0_and_1(value):
-    with pytest.raises(ValueError, match="confidence_level must be between 0 and 1, got"):
+    with pytest.raises(
+        ValueError, match="confidence_level must be between 0 and 1, got"
+    ):
         check_level(value)
     assert check_level(0.95) == 0.95
 
@@ -91,8 +104,12 @@ RESULTS = {"a": [1.0], "a_se": [0.1], "s": [1.0], "s_se": [0.1]}
 CALLS = {
     "canberra_stability": lambda value: canberra_stability(TABLE * 1.0, location=value),
     "davis_stability": lambda value: davis_stability(TABLE, penalty=value),
-    "stability_interval": lambda value: stability_interval(TABLE, confidence_level=value),
-    "n_resamples": lambda value: stability_interval(TABLE, method="bootstrap", n_resamples=value),
+    "stability_interval": lambda value: stability_interval(
+        TABLE, confidence_level=value
+    ),
+    "n_resamples": lambda value: stability_interval(
+        TABLE, method="bootstrap", n_resamples=value
+    ),
     "stability_test": lambda value: stability_test(TABLE, value),
     "n_samples": make_redundant_classification,
     "redundancy": lambda value: make_redundant_classification(redundancy=value),
@@ -100,12 +117,20 @@ CALLS = {
     "relieff": lambda value: relieff(X, Y, n_neighbors=value),
     "welch_variance": lambda value: welch_variance(X, Y, variance_weight=value),
     "flip_importance": lambda value: flip_importance(None, X, max_change=value),
-    "frequency threshold": lambda value: SelectionFrequencyDisplay([0.5], 2, threshold=value),
+    "frequency threshold": lambda value: SelectionFrequencyDisplay(
+        [0.5], 2, threshold=value
+    ),
     "frequency runs": lambda value: SelectionFrequencyDisplay([0.5], value),
-    "frequency level": lambda value: SelectionFrequencyDisplay([0.5], 2, confidence_level=value),
+    "frequency level": lambda value: SelectionFrequencyDisplay(
+        [0.5], 2, confidence_level=value
+    ),
     "gamma": lambda value: ParetoRefit("a", "s", gamma=value),
-    "tolerance": lambda value: ParetoRefit("a", "s", strategy="tolerance", tolerance=value),
-    "front level": lambda value: pareto_front(RESULTS, "a", "s", with_uncertainty=True, confidence_level=value),
+    "tolerance": lambda value: ParetoRefit(
+        "a", "s", strategy="tolerance", tolerance=value
+    ),
+    "front level": lambda value: pareto_front(
+        RESULTS, "a", "s", with_uncertainty=True, confidence_level=value
+    ),
     "n_splits": lambda value: BootstrapSplit(value).get_n_splits(),
     "n_failed": lambda value: Runs(TABLE, n_failed=value),
     "features": lambda value: Runs.from_sets([[0], [1]], value),
@@ -122,13 +147,23 @@ def test_a_bool_or_a_text_is_not_a_number(call, value):
 def test_sizes_of_a_profile_are_not_bools():
     from sklearn.feature_selection import SelectKBest
 
-    with pytest.raises(ValueError, match=r"sizes must be numbers of features from 1 to 2, got \[True\]"):
+    with pytest.raises(
+        ValueError, match=r"sizes must be numbers of features from 1 to 2, got \[True\]"
+    ):
         stability_profile(SelectKBest(k="all"), X, Y, sizes=[True], cv=2)
 
 
 # -- words, and errors of others ---------------------------------------------------------------------------------------
 
-INCOMPARABLE = [pd.NA, np.zeros(3), pd.DataFrame({"a": [1]}), ["refit"], {"refit"}, None, 1]
+INCOMPARABLE = [
+    pd.NA,
+    np.zeros(3),
+    pd.DataFrame({"a": [1]}),
+    ["refit"],
+    {"refit"},
+    None,
+    1,
+]
 
 
 @pytest.mark.parametrize("value", INCOMPARABLE, ids=lambda value: type(value).__name__)
@@ -141,7 +176,10 @@ def test_what_cannot_be_compared_is_not_a_word(value):
         support = value
 
     with pytest.raises(ValueError, match=r"^support must be 'refit', got "):
-        check_parameters(Settings(), {"support": ("'refit'", lambda given: given in ("refit", "consensus"))})
+        check_parameters(
+            Settings(),
+            {"support": ("'refit'", lambda given: given in ("refit", "consensus"))},
+        )
 
 
 def test_words():
@@ -159,8 +197,16 @@ class OwnError(ValueError):
     ("error", "names", "expected"),
     [
         (ValueError("bad shape"), ("X",), (ValueError, "^X can't be used: bad shape$")),
-        (TypeError("no len"), ("X", "y", "groups"), (TypeError, "^X, y or groups can't be used: no len$")),
-        (OverflowError("too large"), ("q",), (ValueError, "^q can't be used: too large$")),
+        (
+            TypeError("no len"),
+            ("X", "y", "groups"),
+            (TypeError, "^X, y or groups can't be used: no len$"),
+        ),
+        (
+            OverflowError("too large"),
+            ("q",),
+            (ValueError, "^q can't be used: too large$"),
+        ),
         (ValueError("X has 3 columns"), ("X", "y"), (ValueError, "^X has 3 columns$")),
         (ValueError("XX is not X_"), ("X",), (ValueError, "^X can't be used")),
         (OwnError("mine"), ("X",), (OwnError, "^mine$")),
@@ -176,7 +222,13 @@ def test_errors_of_others_are_given_the_name_of_the_argument(error, names, expec
 
 
 def test_errors_that_name_another_argument_are_left_as_they_are():
-    with pytest.raises(ValueError, match=r"^pfer=1 is impossible$"), naming("X", or_names=["pfer", "q"]):
+    with (
+        pytest.raises(ValueError, match=r"^pfer=1 is impossible$"),
+        naming("X", or_names=["pfer", "q"]),
+    ):
         raise ValueError("pfer=1 is impossible")
-    with pytest.raises(ValueError, match=r"^X can't be used: bad shape$"), naming("X", or_names=["pfer", "q"]):
+    with (
+        pytest.raises(ValueError, match=r"^X can't be used: bad shape$"),
+        naming("X", or_names=["pfer", "q"]),
+    ):
         raise ValueError("bad shape")

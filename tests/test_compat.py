@@ -15,23 +15,53 @@ ROWS = np.array([5, 0, 0, 3])
 @pytest.mark.parametrize(
     "data",
     [
-        *(TABLE, np.asfortranarray(TABLE), TABLE[::2].repeat(2, axis=0)[:, ::2], TABLE.astype(np.float32)),
-        *(TABLE[:, 0], TABLE[:, 0].copy(), TABLE.astype(object), np.ma.masked_less(TABLE, 3), np.asmatrix(TABLE)),
-        *(pd.DataFrame(TABLE, columns=list("abcd")), pd.Series(list("uvwxyz")), list("uvwxyz"), csr_array(TABLE)),
+        *(
+            TABLE,
+            np.asfortranarray(TABLE),
+            TABLE[::2].repeat(2, axis=0)[:, ::2],
+            TABLE.astype(np.float32),
+        ),
+        *(
+            TABLE[:, 0],
+            TABLE[:, 0].copy(),
+            TABLE.astype(object),
+            np.ma.masked_less(TABLE, 3),
+            np.asmatrix(TABLE),
+        ),
+        *(
+            pd.DataFrame(TABLE, columns=list("abcd")),
+            pd.Series(list("uvwxyz")),
+            list("uvwxyz"),
+            csr_array(TABLE),
+        ),
     ],
     ids=[
-        *("C order", "Fortran order", "strided", "float32", "column", "labels", "objects", "masked", "matrix"),
+        *(
+            "C order",
+            "Fortran order",
+            "strided",
+            "float32",
+            "column",
+            "labels",
+            "objects",
+            "masked",
+            "matrix",
+        ),
         *("frame", "series", "list", "sparse"),
     ],
 )
 def test_rows_are_those_of_scikit_learn(data):
     taken, expected = take_rows(data, ROWS), _safe_indexing(data, ROWS)
     assert type(taken) is type(expected)
-    as_array = (lambda table: table.toarray()) if isinstance(data, csr_array) else np.asarray
+    as_array = (
+        (lambda table: table.toarray()) if isinstance(data, csr_array) else np.asarray
+    )
     np.testing.assert_array_equal(as_array(taken), as_array(expected))
     if isinstance(data, np.ndarray):
         assert (taken.dtype, taken.strides) == (expected.dtype, expected.strides)
-        np.testing.assert_array_equal(np.ma.getmaskarray(taken), np.ma.getmaskarray(expected))
+        np.testing.assert_array_equal(
+            np.ma.getmaskarray(taken), np.ma.getmaskarray(expected)
+        )
 
 
 def test_rows_of_a_mapped_file_are_in_memory(tmp_path):

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from skstab.datasets import make_correlated_groups, make_redundant_classification, make_survival
+from skstab.datasets import (
+    make_correlated_groups,
+    make_redundant_classification,
+    make_survival,
+)
 
 N = 20_000
 CLOSE = 5 / np.sqrt(N)  # five standard errors of a mean or a correlation
@@ -21,7 +25,9 @@ def within_classes(X, y):
 
 @pytest.fixture(scope="module", params=[0.0, 0.3, 0.8])
 def redundant(request):
-    X, y = make_redundant_classification(N, n_features=12, n_relevant=7, redundancy=request.param, random_state=0)
+    X, y = make_redundant_classification(
+        N, n_features=12, n_relevant=7, redundancy=request.param, random_state=0
+    )
     return X, y, request.param
 
 
@@ -46,18 +52,24 @@ def test_covariance_within_the_classes(redundant):
     expected = np.eye(12)
     expected[:7, :7] = redundancy + (1 - redundancy) * np.eye(7)
     for label in (0, 1):
-        np.testing.assert_allclose(np.cov(X[y == label], rowvar=False), expected, atol=2 * CLOSE)
+        np.testing.assert_allclose(
+            np.cov(X[y == label], rowvar=False), expected, atol=2 * CLOSE
+        )
 
 
 def test_full_redundancy():
-    X, _ = make_redundant_classification(50, n_features=6, n_relevant=4, redundancy=1, random_state=0)
+    X, _ = make_redundant_classification(
+        50, n_features=6, n_relevant=4, redundancy=1, random_state=0
+    )
     assert (X[:, :4] == X[:, :1]).all()
     assert not (X[:, 4] == X[:, 5]).any()
 
 
 @pytest.mark.parametrize(("n_relevant", "relevant"), [(0, []), (5, [0, 1, 2, 3, 4])])
 def test_none_or_all_relevant(n_relevant, relevant):
-    X, y = make_redundant_classification(500, n_features=5, n_relevant=n_relevant, random_state=0)
+    X, y = make_redundant_classification(
+        500, n_features=5, n_relevant=n_relevant, random_state=0
+    )
     assert np.flatnonzero(np.abs(X[y == 1].mean(axis=0)) > 0.5).tolist() == relevant
 
 
@@ -67,7 +79,13 @@ def test_none_or_all_relevant(n_relevant, relevant):
 @pytest.fixture(scope="module", params=[0.8, 0.95])
 def grouped(request):
     X, y, groups = make_correlated_groups(
-        N, n_groups=3, group_size=4, n_others=5, group_mean=0.5, correlation=request.param, random_state=0
+        N,
+        n_groups=3,
+        group_size=4,
+        n_others=5,
+        group_mean=0.5,
+        correlation=request.param,
+        random_state=0,
     )
     return X, y, groups, request.param
 
@@ -77,7 +95,9 @@ def test_shape_of_the_other_paper():
     assert X.shape == (200, 1050)
     assert y.shape == (200,)
     assert groups.shape == (1050,)
-    assert (X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))[:50].mean() == pytest.approx(0.7, abs=0.2)
+    assert (X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))[
+        :50
+    ].mean() == pytest.approx(0.7, abs=0.2)
 
 
 def test_labels_of_the_groups(grouped):
@@ -97,12 +117,20 @@ def test_correlations_within_and_between_groups(grouped):
     same = groups[:, None] == groups
     expected = np.where(same, correlation, 0.0)
     np.fill_diagonal(expected, 1.0)
-    np.testing.assert_allclose(np.cov(within_classes(X, y), rowvar=False), expected, atol=1.5 * CLOSE)
+    np.testing.assert_allclose(
+        np.cov(within_classes(X, y), rowvar=False), expected, atol=1.5 * CLOSE
+    )
 
 
 def test_means_that_are_asked_for():
     X, y, _ = make_correlated_groups(
-        N, n_groups=1, group_size=2, n_others=2, group_mean=-2.0, other_mean=3.0, random_state=0
+        N,
+        n_groups=1,
+        group_size=2,
+        n_others=2,
+        group_mean=-2.0,
+        other_mean=3.0,
+        random_state=0,
     )
     np.testing.assert_allclose(X[y == 1].mean(axis=0), [-2, -2, 3, 3], atol=1.5 * CLOSE)
 
@@ -142,7 +170,11 @@ def test_classes_are_in_random_order(make):
 
 @pytest.mark.parametrize("make", GENERATORS)
 def test_seeds(make):
-    first, again, other = make(20, random_state=0), make(20, random_state=0), make(20, random_state=1)
+    first, again, other = (
+        make(20, random_state=0),
+        make(20, random_state=0),
+        make(20, random_state=1),
+    )
     for a, b in zip(first, again, strict=True):
         np.testing.assert_array_equal(a, b)
     assert not np.array_equal(first[0], other[0])
@@ -155,17 +187,37 @@ def test_seeds(make):
 @pytest.mark.parametrize(
     ("make", "name", "value"),
     [
-        *((make, "n_samples", value) for make in GENERATORS for value in (1, 0, -5, 20.0, "20", True, None)),
+        *(
+            (make, "n_samples", value)
+            for make in GENERATORS
+            for value in (1, 0, -5, 20.0, "20", True, None)
+        ),
         (make_redundant_classification, "n_features", 0),
         (make_redundant_classification, "n_features", 10.0),
         (make_redundant_classification, "n_features", 49),
         (make_redundant_classification, "n_relevant", -1),
         (make_redundant_classification, "n_relevant", 2.5),
-        *((make_redundant_classification, "redundancy", value) for value in (-0.1, 1.1, np.nan)),
-        *((make_correlated_groups, name, -1) for name in ("n_groups", "group_size", "n_others")),
-        *((make_correlated_groups, name, 1.5) for name in ("n_groups", "group_size", "n_others")),
-        *((make_correlated_groups, "correlation", value) for value in (-0.1, 1.1, np.nan)),
-        *((make_correlated_groups, name, value) for name in ("group_mean", "other_mean") for value in ("a", np.inf)),
+        *(
+            (make_redundant_classification, "redundancy", value)
+            for value in (-0.1, 1.1, np.nan)
+        ),
+        *(
+            (make_correlated_groups, name, -1)
+            for name in ("n_groups", "group_size", "n_others")
+        ),
+        *(
+            (make_correlated_groups, name, 1.5)
+            for name in ("n_groups", "group_size", "n_others")
+        ),
+        *(
+            (make_correlated_groups, "correlation", value)
+            for value in (-0.1, 1.1, np.nan)
+        ),
+        *(
+            (make_correlated_groups, name, value)
+            for name in ("group_mean", "other_mean")
+            for value in ("a", np.inf)
+        ),
         (make_redundant_classification, "random_state", "zero"),
     ],
 )
@@ -191,7 +243,9 @@ def test_only_the_number_of_rows_has_no_name(make):
 
 @pytest.mark.parametrize("censoring", [0.0, 0.3, 0.8])
 def test_survival_times_are_censored_as_often_as_asked(censoring):
-    X, y, groups = make_survival(20_000, n_others=3, censoring=censoring, random_state=0)
+    X, y, groups = make_survival(
+        20_000, n_others=3, censoring=censoring, random_state=0
+    )
     assert X.shape == (20_000, 23)
     assert groups.tolist() == [*np.repeat(range(4), 5), 4, 5, 6]
     assert 1 - y["event"].mean() == pytest.approx(censoring, abs=0.015)
@@ -199,10 +253,22 @@ def test_survival_times_are_censored_as_often_as_asked(censoring):
 
 
 def test_survival_depends_on_the_first_feature_of_each_group():
-    X, y, _ = make_survival(20_000, n_groups=2, group_size=3, n_others=2, effect=0.8, censoring=0.0, random_state=1)
+    X, y, _ = make_survival(
+        20_000,
+        n_groups=2,
+        group_size=3,
+        n_others=2,
+        effect=0.8,
+        censoring=0.0,
+        random_state=1,
+    )
     # log time = (log E − η) / 1.5 with E exponential: linear in the features that change the hazard.
-    slopes = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), np.log(y["time"]), rcond=None)[0][:-1]
-    np.testing.assert_allclose(slopes, np.array([-0.8, 0, 0, 0.8, 0, 0, 0, 0]) / 1.5, atol=0.03)
+    slopes = np.linalg.lstsq(
+        np.column_stack([X, np.ones(len(X))]), np.log(y["time"]), rcond=None
+    )[0][:-1]
+    np.testing.assert_allclose(
+        slopes, np.array([-0.8, 0, 0, 0.8, 0, 0, 0, 0]) / 1.5, atol=0.03
+    )
     residual = np.log(y["time"]) - X @ slopes
     assert residual.std() == pytest.approx(np.pi / np.sqrt(6) / 1.5, rel=0.03)
     assert np.corrcoef(X[:, 0], X[:, 2])[0, 1] == pytest.approx(0.7, abs=0.02)

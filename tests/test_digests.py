@@ -49,7 +49,9 @@ def changed(table, at):
     return other if isinstance(table, np.ndarray) else pd.Series(other)
 
 
-@pytest.mark.parametrize("table", list(tables()), ids=lambda table: f"{type(table).__name__}")
+@pytest.mark.parametrize(
+    "table", list(tables()), ids=lambda table: f"{type(table).__name__}"
+)
 def test_keys_know_every_row(table):
     key = digest_of(X=table)
     assert digest_of(X=table.copy()) == key
@@ -96,14 +98,27 @@ LOOK_ALIKES = {
     "pairs": (objects((1, -1), ()), objects((1, -2), ())),
     "not utf-8": (objects("\udc80"), objects("\udc81")),
     "categories": tuple(
-        pd.DataFrame({"a": pd.Categorical(["u", "v"], list(categories), ordered=ordered), **other})
+        pd.DataFrame(
+            {
+                "a": pd.Categorical(["u", "v"], list(categories), ordered=ordered),
+                **other,
+            }
+        )
         for categories in ("uv", "vu", "uvw")
         for ordered in (False, True)
         for other in ({}, {"b": [1, 2]})
     ),
-    "not a category": (pd.Series(["u", "v"], dtype="category"), pd.Series(["u", "v"], dtype=object)),
-    "signed zeros": (pd.DataFrame({"a": [1], "b": [0.0]}), pd.DataFrame({"a": [1], "b": [-0.0]})),
-    "missing integers": tuple(pd.DataFrame({"a": pd.array([1, last], "Int64")}) for last in (None, 0, 1)),
+    "not a category": (
+        pd.Series(["u", "v"], dtype="category"),
+        pd.Series(["u", "v"], dtype=object),
+    ),
+    "signed zeros": (
+        pd.DataFrame({"a": [1], "b": [0.0]}),
+        pd.DataFrame({"a": [1], "b": [-0.0]}),
+    ),
+    "missing integers": tuple(
+        pd.DataFrame({"a": pd.array([1, last], "Int64")}) for last in (None, 0, 1)
+    ),
     "survival": (
         np.array([(True, -1.0)], SURVIVAL),
         np.array([(True, -2.0)], SURVIVAL),
@@ -144,14 +159,19 @@ def test_what_has_no_key_is_an_error_that_names_it():
         return 2
 
     for value in (lambda: 1, Local(), hidden):
-        with pytest.raises(ValueError, match=r"checkpoint can't be used with this scoring.*can't be pickled"):
+        with pytest.raises(
+            ValueError,
+            match=r"checkpoint can't be used with this scoring.*can't be pickled",
+        ):
             digest_of(X=np.ones(3), scoring=value)
 
 
 def test_arrays_in_a_file_count_as_those_in_memory(tmp_path):
     array = np.arange(5.0)
     np.save(tmp_path / "array.npy", array)
-    assert digest_of(value=[np.load(tmp_path / "array.npy", mmap_mode="r")]) == digest_of(value=[array])
+    assert digest_of(
+        value=[np.load(tmp_path / "array.npy", mmap_mode="r")]
+    ) == digest_of(value=[array])
 
 
 SETS = """
@@ -212,5 +232,11 @@ for value in (hidden, lambda: 1):
 
 
 def test_what_a_script_defines_has_one_key_in_all_its_workers():
-    done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout.split() == ["refused", "refused"], done.stderr

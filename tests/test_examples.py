@@ -12,7 +12,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 QUICK = ["plot_gene_lists.py", "plot_correlated_features.py", "plot_survival.py"]
 
-pytestmark = pytest.mark.skipif(not PAGES, reason="neither examples nor pages are part of an installed package")
+pytestmark = pytest.mark.skipif(
+    not PAGES, reason="neither examples nor pages are part of an installed package"
+)
 
 
 def text_cells(source):
@@ -31,7 +33,9 @@ def test_an_example_compiles_asks_a_question_and_ends_with_the_answer(path):
 
 
 def test_the_gallery_orders_every_example():
-    assert sorted(runpy.run_path(str(ROOT / "docs" / "gallery.py"))["ORDER"]) == [path.name for path in EXAMPLES]
+    assert sorted(runpy.run_path(str(ROOT / "docs" / "gallery.py"))["ORDER"]) == [
+        path.name for path in EXAMPLES
+    ]
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -46,5 +50,9 @@ def test_a_quick_example_runs_without_a_warning_and_shows_something(name, capsys
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_python_block_of_a_page_is_a_doctest(path):
-    blocks = re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```",
+        path.read_text(encoding="utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
+    )
     assert all(block.startswith(">>> ") for block in blocks)

@@ -13,9 +13,17 @@ from tests.fuzz.calls import Callee, arguments, is_record, parameters, public, u
 from tests.fuzz.judgement import judged, numbers_in
 
 PUBLIC = public()
-SLOW = {"assess_selector", "compare_selectors", "StabilityCV", "StabilitySearchCV", "stability_profile"}
+SLOW = {
+    "assess_selector",
+    "compare_selectors",
+    "StabilityCV",
+    "StabilitySearchCV",
+    "stability_profile",
+}
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="calls are stopped by a signal")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="calls are stopped by a signal"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +37,17 @@ def elsewhere(tmp_path, monkeypatch):
 def test_random_arguments_give_a_result_or_a_clear_error(callee):
     assert not unknown(callee), "tests/fuzz/values.py needs good values for them"
     rng = np.random.default_rng([1, crc32(callee.name.encode())])
-    n_calls = 1 if not parameters(callee) else 6 if callee.name in SLOW or callee.name.endswith(".plot") else 16
+    n_calls = (
+        1
+        if not parameters(callee)
+        else 6
+        if callee.name in SLOW or callee.name.endswith(".plot")
+        else 16
+    )
     found = [judged(callee, *arguments(callee, rng)) for _ in range(n_calls)]
-    assert [verdict.complaint for verdict in found if verdict.complaint is not None] == []
+    assert [
+        verdict.complaint for verdict in found if verdict.complaint is not None
+    ] == []
     assert sum(verdict.has_result for verdict in found) > 0
 
 
@@ -41,8 +57,18 @@ def test_everything_public_is_called():
         for name, thing in exported(package).items():
             if not (inspect.isclass(thing) and is_record(thing)):
                 assert name in called
-    assert called > {"Runs.take", "Measure.__call__", "StabilityCV.interval", "BootstrapSplit.split", "ParetoRefit"}
-    assert called > {"StabilityPathDisplay.plot", "StabilityScorer.__call__", "SelectorComparison.pvalues"}
+    assert called > {
+        "Runs.take",
+        "Measure.__call__",
+        "StabilityCV.interval",
+        "BootstrapSplit.split",
+        "ParetoRefit",
+    }
+    assert called > {
+        "StabilityPathDisplay.plot",
+        "StabilityScorer.__call__",
+        "SelectorComparison.pvalues",
+    }
 
 
 # -- what is wrong is found --------------------------------------------------------------------------------------------
@@ -75,16 +101,29 @@ def test_errors_that_say_too_little_are_found(error, expected):
 
 
 def test_an_error_that_names_the_argument_is_clear():
-    assert judged(wrong(ValueError("supports must be a table")), {"supports": 3}, ["supports"]).complaint is None
+    assert (
+        judged(
+            wrong(ValueError("supports must be a table")), {"supports": 3}, ["supports"]
+        ).complaint
+        is None
+    )
 
 
-@pytest.mark.parametrize("result", [np.nan, np.array([1.0, np.inf]), {"a": np.nan}, [np.float64("nan")]], ids=repr)
+@pytest.mark.parametrize(
+    "result",
+    [np.nan, np.array([1.0, np.inf]), {"a": np.nan}, [np.float64("nan")]],
+    ids=repr,
+)
 def test_results_that_are_not_finite_are_found(result):
-    assert judged(wrong(result=result), {"supports": 3}, []).complaint.startswith("not finite")
+    assert judged(wrong(result=result), {"supports": 3}, []).complaint.startswith(
+        "not finite"
+    )
     assert [value is not None for _, value in numbers_in(result)] == [True]
 
 
 def test_too_few_results_are_a_complaint():
-    n_results, found, _ = search(wrong(ValueError("supports must be a table")), 8, seed=0)
+    n_results, found, _ = search(
+        wrong(ValueError("supports must be a table")), 8, seed=0
+    )
     assert n_results == 0
     assert list(found) == ["only 0 results"]

@@ -26,7 +26,12 @@ from skstab.inspection import (
     instability_shares,
 )
 from skstab.metrics import get_measure, stability_test
-from skstab.model_selection import BootstrapSplit, SelectorComparison, StabilityCV, compare_selectors
+from skstab.model_selection import (
+    BootstrapSplit,
+    SelectorComparison,
+    StabilityCV,
+    compare_selectors,
+)
 from skstab.runs import Runs, selection_of
 from tests.discovery import PACKAGES, ROOT, exported, imports_of, module_name
 
@@ -37,22 +42,36 @@ TOP = ROOT.parent
 
 def modules_after(statement):
     code = f"import sys; {statement}; print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
 def test_importing_skstab_is_quick_because_it_imports_nothing_heavy():
-    assert not modules_after("import skstab") & {"numpy", "scipy", "pandas", "sklearn", "matplotlib"}
+    assert not modules_after("import skstab") & {
+        "numpy",
+        "scipy",
+        "pandas",
+        "sklearn",
+        "matplotlib",
+    }
 
 
 def test_no_plotting_package_is_imported():
-    loaded = modules_after("import skstab; [getattr(skstab, name) for name in skstab.__all__]")
+    loaded = modules_after(
+        "import skstab; [getattr(skstab, name) for name in skstab.__all__]"
+    )
     assert "skstab.metrics" in loaded
     assert not loaded & {"matplotlib", "seaborn", "plotly", "jinja2", "distributed"}
 
 
 def test_metrics_need_neither_scikit_learn_nor_pandas_to_be_imported():
-    assert not modules_after("import skstab.metrics") & {"sklearn", "pandas", "scipy.stats"}
+    assert not modules_after("import skstab.metrics") & {
+        "sklearn",
+        "pandas",
+        "scipy.stats",
+    }
 
 
 def test_unknown_attributes_are_attribute_errors():
@@ -110,7 +129,11 @@ SOURCES = [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_point_upwards(path):
     own = LAYERS.index(layer_of(path))
-    above = [LAYERS.index(layer) for layer in imported_layers(path) if layer != layer_of(path)]
+    above = [
+        LAYERS.index(layer)
+        for layer in imported_layers(path)
+        if layer != layer_of(path)
+    ]
     assert all(layer < own for layer in above)
 
 
@@ -129,8 +152,12 @@ def room_of(layer):
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_module_imports_a_private_module_of_another_room(path):
     own = room_of(layer_of(path))
-    for _, room, *inside in (name.split(".") for name in imports_of(path, types=True) if "." in name):
-        assert room_of(room) == own or not any(part.startswith("_") for part in inside), (room, inside)
+    for _, room, *inside in (
+        name.split(".") for name in imports_of(path, types=True) if "." in name
+    ):
+        assert room_of(room) == own or not any(
+            part.startswith("_") for part in inside
+        ), (room, inside)
 
 
 def test_no_import_cycle_not_even_a_lazy_one():
@@ -139,7 +166,10 @@ def test_no_import_cycle_not_even_a_lazy_one():
     def module_of(name):
         return name if name in sources else module_of(name.rpartition(".")[0])
 
-    graph = {module: {module_of(name) for name in imports_of(path)} - {module} for module, path in sources.items()}
+    graph = {
+        module: {module_of(name) for name in imports_of(path)} - {module}
+        for module, path in sources.items()
+    }
     assert sum(map(len, graph.values())) > len(graph)
     TopologicalSorter(graph).prepare()  # an error names the cycle
 
@@ -149,23 +179,37 @@ def test_only_compat_touches_private_names_of_scikit_learn():
         if layer_of(path) == "_compat":
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "sklearn"
+            ):
                 names = [*node.module.split("."), *(alias.name for alias in node.names)]
                 assert not [name for name in names if name.startswith("_")], path
 
 
 def test_how_far_a_warning_is_from_its_cause_is_never_counted_by_hand():
-    found = [path.name for path in SOURCES if layer_of(path) != "_warnings" and "stacklevel=" in path.read_text()]
+    found = [
+        path.name
+        for path in SOURCES
+        if layer_of(path) != "_warnings" and "stacklevel=" in path.read_text()
+    ]
     assert not found, "use skstab._warnings.warn_user"
 
 
 # -- docstrings --------------------------------------------------------------------------------------------------------
 
-PUBLIC = [(f"{package}.{name}", thing) for package in PACKAGES for name, thing in exported(package).items()]
+PUBLIC = [
+    (f"{package}.{name}", thing)
+    for package in PACKAGES
+    for name, thing in exported(package).items()
+]
 
 
 def documented(obj):
-    doc = numpydoc.docscrape.ClassDoc(obj) if inspect.isclass(obj) else numpydoc.docscrape.FunctionDoc(obj)
+    doc = (
+        numpydoc.docscrape.ClassDoc(obj)
+        if inspect.isclass(obj)
+        else numpydoc.docscrape.FunctionDoc(obj)
+    )
     return {
         name.strip("*"): parameter.type
         for parameter in doc["Parameters"]
@@ -174,7 +218,11 @@ def documented(obj):
 
 
 def signature_of(obj):
-    return {name: p for name, p in inspect.signature(obj).parameters.items() if name != "self"}
+    return {
+        name: p
+        for name, p in inspect.signature(obj).parameters.items()
+        if name != "self"
+    }
 
 
 @pytest.mark.parametrize(("name", "obj"), PUBLIC, ids=[name for name, _ in PUBLIC])
@@ -186,7 +234,9 @@ def test_docstrings_describe_the_signature(name, obj):
             assert "default" not in types[parameter]
         else:
             stated = types[parameter].rpartition("default=")[2]
-            assert ast.literal_eval(stated.replace("np.nan", "None")) == _literal(given.default), parameter
+            assert ast.literal_eval(stated.replace("np.nan", "None")) == _literal(
+                given.default
+            ), parameter
 
 
 def _literal(default):
@@ -206,14 +256,20 @@ def test_docstrings_have_a_summary_and_an_example_that_uses_them(name, obj):
 @pytest.mark.parametrize(("name", "obj"), PUBLIC, ids=[name for name, _ in PUBLIC])
 def test_optional_parameters_are_keyword_only(name, obj):
     # X and y come in this order everywhere in scikit-learn, and so do supports and importances, runs and X here.
-    parameters = [p for p in list(signature_of(obj).values())[1:] if p.name not in ("X", "y", "importances")]
+    parameters = [
+        p
+        for p in list(signature_of(obj).values())[1:]
+        if p.name not in ("X", "y", "importances")
+    ]
     optional = [p for p in parameters if p.default is not inspect.Parameter.empty]
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in optional)
 
 
 def test_the_main_names_are_the_same_objects_at_the_top():
     for name, package in skstab._NAMES.items():
-        assert getattr(skstab, name) is getattr(import_module(f"skstab.{package}"), name)
+        assert getattr(skstab, name) is getattr(
+            import_module(f"skstab.{package}"), name
+        )
 
 
 def test_every_package_is_reached_from_the_top():
@@ -232,8 +288,12 @@ def test_the_names_of_a_package_are_sorted_and_once_each(package):
 def results():
     """One of each result class, small."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    selectors = {f"best {k}": make_pipeline(SelectKBest(k=k), GaussianNB()) for k in (1, 2)}
-    comparison = compare_selectors(selectors, X, y, cv=BootstrapSplit(6, random_state=0))
+    selectors = {
+        f"best {k}": make_pipeline(SelectKBest(k=k), GaussianNB()) for k in (1, 2)
+    }
+    comparison = compare_selectors(
+        selectors, X, y, cv=BootstrapSplit(6, random_state=0)
+    )
     runs = comparison.runs["best 2"].runs_
     return [
         runs,
@@ -261,7 +321,9 @@ def test_result_objects_are_readable():
 def test_results_that_are_tables_have_html():
     for found in results():
         if isinstance(found, Runs | SelectorComparison):
-            assert found._repr_html_().count("<div") + found._repr_html_().count("<tr") > 1
+            assert (
+                found._repr_html_().count("<div") + found._repr_html_().count("<tr") > 1
+            )
 
 
 # -- documentation -----------------------------------------------------------------------------------------------------
@@ -276,8 +338,13 @@ def page(name):
 
 def listed_names():
     """Names in the API reference by the package they are listed under."""
-    blocks = re.findall(r"currentmodule:: skstab\.(\w+)\n(.*?)```", page("docs/api.md"), flags=re.DOTALL)
-    return [(package, re.findall(r"^   (\w+)$", block, flags=re.MULTILINE)) for package, block in blocks]
+    blocks = re.findall(
+        r"currentmodule:: skstab\.(\w+)\n(.*?)```", page("docs/api.md"), flags=re.DOTALL
+    )
+    return [
+        (package, re.findall(r"^   (\w+)$", block, flags=re.MULTILINE))
+        for package, block in blocks
+    ]
 
 
 def test_the_api_reference_lists_what_is_exported():
@@ -288,7 +355,9 @@ def test_the_api_reference_lists_what_is_exported():
 
 
 def test_the_layers_are_described():
-    described = page("CONTRIBUTING.md").partition("## The layers")[2].partition("## ")[0]
+    described = (
+        page("CONTRIBUTING.md").partition("## The layers")[2].partition("## ")[0]
+    )
     for layer in LAYERS:
         assert re.search(rf"(^| ){layer}(\.py|/)", described, flags=re.MULTILINE), layer
 
@@ -299,7 +368,11 @@ def modules_passed(call):
 
     def note(frame, event, _):
         path = Path(frame.f_code.co_filename)
-        if event == "call" and path.is_relative_to(ROOT) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+        if (
+            event == "call"
+            and path.is_relative_to(ROOT)
+            and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        ):
             passed.add(path.relative_to(ROOT))
 
     sys.setprofile(note)
@@ -314,10 +387,18 @@ def test_the_road_from_fit_to_a_picture_is_described():
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
     X, y = load_iris(return_X_y=True, as_frame=True)
-    runs = StabilityCV(make_pipeline(SelectKBest(k=2), GaussianNB()), cv=BootstrapSplit(3), scoring="accuracy")
+    runs = StabilityCV(
+        make_pipeline(SelectKBest(k=2), GaussianNB()),
+        cv=BootstrapSplit(3),
+        scoring="accuracy",
+    )
     passed = modules_passed(lambda: runs.fit(X, y)) | modules_passed(runs.plot)
     plt.close("all")
-    described = page("CONTRIBUTING.md").partition("On its way from `StabilityCV.fit`")[2].partition("\n\n")[0]
+    described = (
+        page("CONTRIBUTING.md")
+        .partition("On its way from `StabilityCV.fit`")[2]
+        .partition("\n\n")[0]
+    )
     named = set(re.findall(r"`(_\w+)`", described))
     assert named == {path.stem for path in passed}
 
@@ -325,14 +406,25 @@ def test_the_road_from_fit_to_a_picture_is_described():
 _NUMBER = "[0-9]{2,}|seven|eight|nine|ten|eleven|twelve|[a-z]+teen|twenty(-[a-z]+)?"
 _THINGS = "displays|filters|splitters|importances"
 _COUNT = re.compile(
-    rf"\b(({_NUMBER}) (stability )?measures|({_NUMBER}|[2-9]|two|three|four|five|six) ({_THINGS}))\b", re.IGNORECASE
+    rf"\b(({_NUMBER}) (stability )?measures|({_NUMBER}|[2-9]|two|three|four|five|six) ({_THINGS}))\b",
+    re.IGNORECASE,
 )
 
 
 def test_how_many_there_are_is_never_typed():
     page("README.md")
-    pages = [TOP / "README.md", TOP / "CHANGELOG.md", TOP / "CONTRIBUTING.md", *TOP.glob("docs/*.md"), *SOURCES]
-    found = {str(path): match[0] for path in pages if (match := _COUNT.search(path.read_text()))}
+    pages = [
+        TOP / "README.md",
+        TOP / "CHANGELOG.md",
+        TOP / "CONTRIBUTING.md",
+        *TOP.glob("docs/*.md"),
+        *SOURCES,
+    ]
+    found = {
+        str(path): match[0]
+        for path in pages
+        if (match := _COUNT.search(path.read_text()))
+    }
     assert not found, "say it without the number, which changes"
 
 

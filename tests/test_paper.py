@@ -17,7 +17,9 @@ SECTIONS = [
     "References",
 ]
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the paper is not part of an installed package")
+pytestmark = pytest.mark.skipif(
+    not FOLDER.exists(), reason="the paper is not part of an installed package"
+)
 
 
 @pytest.fixture
@@ -34,14 +36,22 @@ def test_the_length_is_that_of_the_journal(text):
 
 
 def test_every_citation_has_an_entry_and_every_entry_is_cited(text):
-    entries = re.findall(r"^@\w+{([\w-]+),", (FOLDER / "paper.bib").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    entries = re.findall(
+        r"^@\w+{([\w-]+),",
+        (FOLDER / "paper.bib").read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
     assert len(entries) == len(set(entries))
     assert set(re.findall(r"@([\w-]+)", text)) == set(entries)
 
 
 def test_every_entry_has_a_doi_or_the_address_of_what_has_none():
     entries = (FOLDER / "paper.bib").read_text(encoding="utf-8").split("\n@")
-    assert not [entry.partition(",")[0] for entry in entries if not re.search(r"^ +(doi|url) += ", entry, re.MULTILINE)]
+    assert not [
+        entry.partition(",")[0]
+        for entry in entries
+        if not re.search(r"^ +(doi|url) += ", entry, re.MULTILINE)
+    ]
 
 
 def test_every_figure_is_there_and_is_made_by_the_script(text):

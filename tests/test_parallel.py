@@ -23,14 +23,20 @@ class Unruly(Parallel):
 
 def test_every_result_comes_once():
     pool = Pool(Unruly(n_jobs=1))
-    results = list(pool.as_finished(divmod, {number: (number, 3) for number in range(5)}, lost=None))
+    results = list(
+        pool.as_finished(
+            divmod, {number: (number, 3) for number in range(5)}, lost=None
+        )
+    )
     assert sorted(results) == [(number, divmod(number, 3)) for number in range(5)]
     assert len(results) == 5
 
 
 def test_numbers_belong_to_their_calls():
     with open_pool(2) as pool:
-        results = dict(pool.as_finished(divmod, {7: (7, 3), 2: (2, 3), 5: (5, 3)}, lost=None))
+        results = dict(
+            pool.as_finished(divmod, {7: (7, 3), 2: (2, 3), 5: (5, 3)}, lost=None)
+        )
     assert results == {7: (2, 1), 2: (0, 2), 5: (1, 2)}
 
 
@@ -46,9 +52,27 @@ def test_short_calls_come_in_batches_unless_each_is_to_be_kept(one_by_one, size)
         (StabilityCV(SelectKBest(k=2), cv=4), False),
         (StabilityCV(SelectKBest(k=2), cv=4, warm_start=True), True),
         (StabilityCV(SelectKBest(k=2), cv=4, checkpoint="file"), True),
-        (StabilitySearchCV(SelectKBest(), {"k": [1, 2]}, cv=4, checkpoint="file"), True),
-        (StabilitySelection(SelectKBest(), param_name="k", param_values=[2], n_resamples=4, q=2), False),
-        (StabilitySelection(SelectKBest(), param_name="k", param_values=[2], n_resamples=4, q=2, checkpoint="f"), True),
+        (
+            StabilitySearchCV(SelectKBest(), {"k": [1, 2]}, cv=4, checkpoint="file"),
+            True,
+        ),
+        (
+            StabilitySelection(
+                SelectKBest(), param_name="k", param_values=[2], n_resamples=4, q=2
+            ),
+            False,
+        ),
+        (
+            StabilitySelection(
+                SelectKBest(),
+                param_name="k",
+                param_values=[2],
+                n_resamples=4,
+                q=2,
+                checkpoint="f",
+            ),
+            True,
+        ),
     ],
 )
 def test_what_is_kept_comes_one_by_one(tmp_path, monkeypatch, estimator, kept):

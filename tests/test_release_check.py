@@ -7,7 +7,9 @@ import pytest
 
 SCRIPT = Path(__file__).parents[1] / ".ci" / "release_check.py"
 
-pytestmark = pytest.mark.skipif(not SCRIPT.exists(), reason="the script is not part of an installed package")
+pytestmark = pytest.mark.skipif(
+    not SCRIPT.exists(), reason="the script is not part of an installed package"
+)
 
 
 def launcher(path, status):
@@ -25,7 +27,9 @@ def pythons(tmp_path, monkeypatch):
     return runpy.run_path(str(SCRIPT))["pythons"]
 
 
-def test_a_version_that_does_not_start_on_path_is_found_where_it_is_installed(tmp_path, pythons):
+def test_a_version_that_does_not_start_on_path_is_found_where_it_is_installed(
+    tmp_path, pythons
+):
     works = launcher(tmp_path / "versions" / "3.12.1" / "bin" / "python3.12", 0)
     launcher(tmp_path / "versions" / "3.13.0" / "bin" / "python3.13", 1)
     assert pythons([tmp_path / "versions"]) == {"python3.12": works}

@@ -15,14 +15,26 @@ PAPERS = {
     "kalousis2007": {"figure": 6, "table": 6},
 }
 
-pytestmark = pytest.mark.skipif(not FOLDER.exists(), reason="the benchmarks are not part of an installed package")
+pytestmark = pytest.mark.skipif(
+    not FOLDER.exists(), reason="the benchmarks are not part of an installed package"
+)
 
 
 def rows_of(paper):
     """What, state and reason: the first table of the paper's section."""
-    section = (FOLDER / "RESULTS.md").read_text(encoding="utf-8").partition(f"\n## {paper}\n")[2]
-    table = re.search(r"^\| (?:of|in) the paper .*\n\|[- |]+\n((?:\|.*\n)+)", section, flags=re.MULTILINE)[1]
-    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    section = (
+        (FOLDER / "RESULTS.md")
+        .read_text(encoding="utf-8")
+        .partition(f"\n## {paper}\n")[2]
+    )
+    table = re.search(
+        r"^\| (?:of|in) the paper .*\n\|[- |]+\n((?:\|.*\n)+)",
+        section,
+        flags=re.MULTILINE,
+    )[1]
+    return [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()
+    ]
 
 
 def numbers_in(text, kind):
@@ -49,4 +61,8 @@ def test_every_figure_and_table_has_a_row(paper):
 def test_what_is_not_reproduced_has_a_reason(paper):
     rows = rows_of(paper)
     assert all(len(row) == 3 and row[1] for row in rows)
-    assert not [what for what, state, reason in rows if state != "reproduced" and len(reason.split()) < 3]
+    assert not [
+        what
+        for what, state, reason in rows
+        if state != "reproduced" and len(reason.split()) < 3
+    ]

@@ -24,7 +24,9 @@ STRATEGIES = {"knee": 0.3, "tolerance": 0.15}
 @pytest.fixture(scope="module", params=[0, 4])
 def halves(request):
     """Half of the rows are for the choice, the others for the final model."""
-    X, y = make_redundant_classification(2000, redundancy=0.8, random_state=request.param)
+    X, y = make_redundant_classification(
+        2000, redundancy=0.8, random_state=request.param
+    )
     return (X[:1000], y[:1000]), (X[1000:], y[1000:])
 
 
@@ -36,7 +38,9 @@ def search(halves):
         scoring="neg_log_loss",
     )
     refit = ParetoRefit("neg_log_loss", "nogueira")
-    return GridSearchCV(runs, GRID, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=refit).fit(*halves[0])
+    return GridSearchCV(
+        runs, GRID, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=refit
+    ).fit(*halves[0])
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +51,9 @@ def frequencies(halves, search):
     def of(index):
         if index not in fitted:
             fitted[index] = StabilityCV(**search.estimator.get_params(deep=False))
-            fitted[index].set_params(**search.cv_results_["params"][index]).fit(*halves[0])
+            fitted[index].set_params(**search.cv_results_["params"][index]).fit(
+                *halves[0]
+            )
         return fitted[index].selection_frequencies_
 
     return of
@@ -60,34 +66,53 @@ def chosen_by(strategy, search):
 
 def most_likely(search):
     index = int(search.cv_results_["mean_test_neg_log_loss"].argmax())
-    assert 0 < index < len(GRID["estimator__C"]) - 1, "the best likelihood should be inside the grid"
+    assert 0 < index < len(GRID["estimator__C"]) - 1, (
+        "the best likelihood should be inside the grid"
+    )
     return index
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_stability_removes_irrelevant_features(search, frequencies, strategy):
     chosen, best = chosen_by(strategy, search), most_likely(search)
-    irrelevant, irrelevant_of_best = (frequencies(index)[N_RELEVANT:] for index in (chosen, best))
+    irrelevant, irrelevant_of_best = (
+        frequencies(index)[N_RELEVANT:] for index in (chosen, best)
+    )
     # The paper, figure 9: by likelihood alone the irrelevant ones can't be told from the relevant ones.
     assert irrelevant_of_best.sum() > 2
     assert (irrelevant_of_best > 0).mean() > 0.5
     assert irrelevant.sum() < STRATEGIES[strategy] * irrelevant_of_best.sum()
-    relevant, relevant_of_best = (frequencies(index)[:N_RELEVANT] for index in (chosen, best))
+    relevant, relevant_of_best = (
+        frequencies(index)[:N_RELEVANT] for index in (chosen, best)
+    )
     assert relevant.sum() > 0.75 * relevant_of_best.sum()
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_at_a_negligible_loss_of_likelihood(search, strategy):
-    results, chosen, best = search.cv_results_, chosen_by(strategy, search), most_likely(search)
-    assert results["mean_test_neg_log_loss"][best] - results["mean_test_neg_log_loss"][chosen] < 0.02
-    assert results["mean_test_nogueira"][chosen] > results["mean_test_nogueira"][best] + 0.03
+    results, chosen, best = (
+        search.cv_results_,
+        chosen_by(strategy, search),
+        most_likely(search),
+    )
+    assert (
+        results["mean_test_neg_log_loss"][best]
+        - results["mean_test_neg_log_loss"][chosen]
+        < 0.02
+    )
+    assert (
+        results["mean_test_nogueira"][chosen]
+        > results["mean_test_nogueira"][best] + 0.03
+    )
 
 
 def test_the_search_chose_the_knee(search):
     assert search.best_index_ == chosen_by("knee", search) != most_likely(search)
     front = pareto_front(search.cv_results_, "neg_log_loss", "nogueira")
     assert front[0] == most_likely(search)
-    assert {chosen_by(strategy, search) for strategy in STRATEGIES} <= set(front.tolist())
+    assert {chosen_by(strategy, search) for strategy in STRATEGIES} <= set(
+        front.tolist()
+    )
 
 
 def false_positives(search, rows, index):
@@ -100,4 +125,6 @@ def false_positives(search, rows, index):
 def test_fewer_false_positives_on_new_rows(halves, search, strategy):
     by_likelihood = false_positives(search, halves[1], most_likely(search))
     assert by_likelihood > 0
-    assert false_positives(search, halves[1], chosen_by(strategy, search)) < by_likelihood
+    assert (
+        false_positives(search, halves[1], chosen_by(strategy, search)) < by_likelihood
+    )

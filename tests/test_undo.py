@@ -26,7 +26,9 @@ class Stopped(SelectKBest):
         self.fits = fits
 
     def __sklearn_clone__(self):
-        return type(self)(**self.get_params(deep=False))  # so that all count in one list
+        return type(self)(
+            **self.get_params(deep=False)
+        )  # so that all count in one list
 
     def fit(self, X, y):
         self.fits.append(len(X))
@@ -48,13 +50,23 @@ def stopping_criterion(at, error, fits):
 # How each estimator is made, and where it is stopped: in its first fit, and later.
 MADE = {
     "StabilityCV": (StabilityCV(None, cv=FEW, error_score="raise"), [1, 2, 5]),
-    "StabilitySelection": (StabilitySelection(None, param_name="k", param_values=[2], n_resamples=4, q=2), [1, 2, 5]),
-    "StabilitySearchCV": (StabilitySearchCV(None, {"k": [1, 2]}, cv=FEW, error_score="raise"), [1, 3, 11]),
+    "StabilitySelection": (
+        StabilitySelection(None, param_name="k", param_values=[2], n_resamples=4, q=2),
+        [1, 2, 5],
+    ),
+    "StabilitySearchCV": (
+        StabilitySearchCV(None, {"k": [1, 2]}, cv=FEW, error_score="raise"),
+        [1, 3, 11],
+    ),
     "HybridRFE": (HybridRFE(2, n_stable_features=1), [1]),
 }
 CASES = [(name, at, KeyboardInterrupt) for name, (_, ats) in MADE.items() for at in ats]
 # A subsample that fails is left out, without an error.
-CASES += [(name, at, OSError) for name, at, _ in CASES if name != "StabilitySelection" or at == 1]
+CASES += [
+    (name, at, OSError)
+    for name, at, _ in CASES
+    if name != "StabilitySelection" or at == 1
+]
 
 
 def new(name):
@@ -68,8 +80,14 @@ def stopped(estimator, at, error=KeyboardInterrupt):
 
 
 def test_every_estimator_is_tried():
-    found = {name: thing for package in PACKAGES for name, thing in exported(package).items()}
-    assert MADE.keys() == {name for name, thing in found.items() if inspect.isclass(thing) and hasattr(thing, "fit")}
+    found = {
+        name: thing for package in PACKAGES for name, thing in exported(package).items()
+    }
+    assert MADE.keys() == {
+        name
+        for name, thing in found.items()
+        if inspect.isclass(thing) and hasattr(thing, "fit")
+    }
 
 
 @pytest.mark.parametrize(("name", "at", "error"), CASES)
@@ -94,7 +112,11 @@ def test_a_first_fit_that_fails_leaves_nothing(name):
 def test_bad_data_leaves_the_one_before():
     hybrid = HybridRFE(2).fit(X, Y)
     before = dict(vars(hybrid))
-    for X_bad, y_bad in [(X[:, :5], np.zeros(60)), (np.full((60, 5), np.inf), Y), (X[:1], Y[:1])]:
+    for X_bad, y_bad in [
+        (X[:, :5], np.zeros(60)),
+        (np.full((60, 5), np.inf), Y),
+        (X[:1], Y[:1]),
+    ]:
         with pytest.raises(ValueError, match=r"class|infinity|minimum"):
             hybrid.fit(X_bad, y_bad)
         assert all(value is before[name] for name, value in vars(hybrid).items())

@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _hamer_runs import MEASURES, N_RUNS, SETS, SMALL, compromise, kept, n_selected, read, run, run_with_size, weakest_C
+from _hamer_runs import (
+    MEASURES,
+    N_RUNS,
+    SETS,
+    SMALL,
+    compromise,
+    kept,
+    n_selected,
+    read,
+    run,
+    run_with_size,
+    weakest_C,
+)
 from _tables import Row, claim, compare, figure, load
 from scipy.stats import t as student
 from sklearn.linear_model import LogisticRegression
@@ -37,7 +49,9 @@ TABLE_5 = {
 def l1_logistic(C: float) -> Any:
     # liblinear penalises the intercept, negligibly so at a large scale, and stops too early on correlated features.
     precise = {"intercept_scaling": 10, "tol": 1e-6, "max_iter": 1000}
-    lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=C, random_state=0, **precise)
+    lasso = LogisticRegression(
+        l1_ratio=1, solver="liblinear", C=C, random_state=0, **precise
+    )
     return make_pipeline(StandardScaler(), lasso)
 
 
@@ -51,7 +65,14 @@ def table_5(opts: Namespace) -> dict[str, tuple[float, dict[str, float]]]:
         if (data := read(opts, name)) is None:
             continue
         file = kept(opts, f"lasso_{name}")
-        C, runs = run_with_size(l1_logistic, *data, n_selected(data[0]), weakest_C(*data), N_RUNS, checkpoint=file)
+        C, runs = run_with_size(
+            l1_logistic,
+            *data,
+            n_selected(data[0]),
+            weakest_C(*data),
+            N_RUNS,
+            checkpoint=file,
+        )
         lasso[name] = C, compromise(runs)
         measured = list(lasso[name][1].values())
         rows.append(_row_of_four(name, TABLE_5[name], measured))
@@ -59,15 +80,27 @@ def table_5(opts: Namespace) -> dict[str, tuple[float, dict[str, float]]]:
         if name in ("singh", "lsvt"):
             figure_12(opts, name, runs)
     mean = np.mean(distances)
-    rows.append(claim("mean distance of all numbers", "target: at most 0.05", f"{mean:.3f}", holds=mean <= 0.05))
+    rows.append(
+        claim(
+            "mean distance of all numbers",
+            "target: at most 0.05",
+            f"{mean:.3f}",
+            holds=mean <= 0.05,
+        )
+    )
     compare("Table 5: the lasso (A, φ, φ_pears, φ_iw)", rows)
     return lasso
 
 
 def _row_of_four(name: str, published: Any, measured: Any) -> Row:
     distance = np.round(measured, 2) - published
-    four = [f"{value:.2f}" for value in published], [f"{value:.2f}" for value in measured]
-    return Row(name, *map(" ".join, four), " ".join(f"{value:+.2f}" for value in distance))
+    four = (
+        [f"{value:.2f}" for value in published],
+        [f"{value:.2f}" for value in measured],
+    )
+    return Row(
+        name, *map(" ".join, four), " ".join(f"{value:+.2f}" for value in distance)
+    )
 
 
 def figure_12(opts: Namespace, name: str, runs: StabilityCV) -> None:
@@ -83,44 +116,71 @@ def chiaretti(opts: Namespace) -> None:
     levels = 2.0**X
     tried = {
         "all 12625 features": X,
-        "expression levels, not their logarithms": levels[:, np.argsort(-levels.var(axis=0), kind="stable")[:5000]],
+        "expression levels, not their logarithms": levels[
+            :, np.argsort(-levels.var(axis=0), kind="stable")[:5000]
+        ],
     }
-    rows = [_row_of_four(label, TABLE_5["chiaretti"], _lasso_of(opts, read_so, y)) for label, read_so in tried.items()]
+    rows = [
+        _row_of_four(label, TABLE_5["chiaretti"], _lasso_of(opts, read_so, y))
+        for label, read_so in tried.items()
+    ]
     compare("Table 5: chiaretti read in other ways (A, φ, φ_pears, φ_iw)", rows)
 
 
 def _lasso_of(opts: Namespace, X: Any, y: Any) -> list[float]:
     file = kept(opts, "lasso_chiaretti")
-    _, runs = run_with_size(l1_logistic, X, y, 20.0, weakest_C(X, y), N_RUNS, checkpoint=file)
+    _, runs = run_with_size(
+        l1_logistic, X, y, 20.0, weakest_C(X, y), N_RUNS, checkpoint=file
+    )
     return list(compromise(runs).values())
 
 
 # -- figures 19 and 20 -------------------------------------------------------------------------------------------------
 
 
-def figure_19(opts: Namespace, lasso: dict[str, tuple[float, dict[str, float]]]) -> None:
+def figure_19(
+    opts: Namespace, lasso: dict[str, tuple[float, dict[str, float]]]
+) -> None:
     """Variation coefficients of the measures over groups of 5 runs of the lasso."""
     n_runs, estimates = 100 if opts.quick else 1000, {}
     for name, (C, _) in lasso.items():
-        runs = run(l1_logistic(C), *read(opts, name), n_runs, checkpoint=kept(opts, f"lasso_{name}"))
+        runs = run(
+            l1_logistic(C),
+            *read(opts, name),
+            n_runs,
+            checkpoint=kept(opts, f"lasso_{name}"),
+        )
         estimates[name] = pd.DataFrame(_of_groups(runs, 5))
         if name in ("gastro", "lsvt"):
             with figure(opts, f"hamer2021_figure_20_{name}") as axes:
-                estimates[name].plot.kde(ax=axes, xlabel="stability of 5 runs", title=name)
+                estimates[name].plot.kde(
+                    ax=axes, xlabel="stability of 5 runs", title=name
+                )
     orders = {name: _order_of(values) for name, values in estimates.items()}
-    rows = [_row_of_order(name, estimates[name], order) for name, order in orders.items()]
+    rows = [
+        _row_of_order(name, estimates[name], order) for name, order in orders.items()
+    ]
     text = f"Figure 19: variation coefficients σ/μ of 5 runs, {n_runs // 5} estimates, and what is clear at 5%"
     compare(text, [*rows, *_counts(orders)])
     with figure(opts, "hamer2021_figure_19") as axes:
-        variation = {name: values.std() / values.mean() for name, values in estimates.items()}
+        variation = {
+            name: values.std() / values.mean() for name, values in estimates.items()
+        }
         pd.DataFrame(variation).T.plot.bar(ax=axes, ylabel="variation coefficient")
 
 
 def _of_groups(runs: StabilityCV, size: int) -> dict[str, list[float]]:
-    tables = {"φ": runs.supports_, "φ_pears": runs.importances_, "φ_iw": runs.importances_}
+    tables = {
+        "φ": runs.supports_,
+        "φ_pears": runs.importances_,
+        "φ_iw": runs.importances_,
+    }
     starts = range(0, runs.supports_.shape[0], size)
     return {
-        symbol: [stability_score(tables[symbol][start : start + size], measure=measure) for start in starts]
+        symbol: [
+            stability_score(tables[symbol][start : start + size], measure=measure)
+            for start in starts
+        ]
         for symbol, measure in MEASURES.items()
     }
 
@@ -128,14 +188,18 @@ def _of_groups(runs: StabilityCV, size: int) -> dict[str, list[float]]:
 def _order_of(estimates: pd.DataFrame) -> str:
     """Order of the variation coefficients, with < where a difference is clear and ≈ where it is not."""
     ascending = (estimates.std() / estimates.mean()).sort_values().index
-    signs = ["<" if _differs(estimates[[a, b]]) else "≈" for a, b in pairwise(ascending)]
+    signs = [
+        "<" if _differs(estimates[[a, b]]) else "≈" for a, b in pairwise(ascending)
+    ]
     return f"{ascending[0]} {signs[0]} {ascending[1]} {signs[1]} {ascending[2]}"
 
 
 def _differs(pair: pd.DataFrame) -> bool:
     """Whether two variation coefficients of paired estimates differ: jackknife of the logarithm of their ratio."""
     n = len(pair)
-    log_ratios = np.array([_log_ratio(pair.drop(index=left_out)) for left_out in range(n)])
+    log_ratios = np.array(
+        [_log_ratio(pair.drop(index=left_out)) for left_out in range(n)]
+    )
     error = np.sqrt((n - 1) / n * np.sum((log_ratios - log_ratios.mean()) ** 2))
     return bool(abs(_log_ratio(pair)) > student.ppf(0.975, n - 1) * error)
 
@@ -148,7 +212,11 @@ def _log_ratio(pair: pd.DataFrame) -> float:
 def _row_of_order(name: str, estimates: pd.DataFrame, order: str) -> Row:
     values = estimates.std() / estimates.mean()
     text = ", ".join(f"{symbol} {value:.3f}" for symbol, value in values.items())
-    published = "φ_pears < φ_iw < φ" if name == "ionosphere" else "φ < φ_iw < φ_pears, or no difference"
+    published = (
+        "φ_pears < φ_iw < φ"
+        if name == "ionosphere"
+        else "φ < φ_iw < φ_pears, or no difference"
+    )
     return Row(name, published, f"{text}: {order}", _verdict_on(order, name))
 
 
@@ -161,7 +229,9 @@ def _verdict_on(order: str, name: str) -> str:
             levels[word] = level
     if not level:
         return "no difference"
-    expected = ["φ_pears", "φ_iw", "φ"] if name == "ionosphere" else ["φ", "φ_iw", "φ_pears"]
+    expected = (
+        ["φ_pears", "φ_iw", "φ"] if name == "ionosphere" else ["φ", "φ_iw", "φ_pears"]
+    )
     if (np.diff([levels[symbol] for symbol in expected]) < 0).any():
         return "**does not hold**"
     return "holds" if level == 2 else "holds, one difference not clear"
@@ -171,6 +241,11 @@ def _counts(orders: dict[str, str]) -> list[Row]:
     strict = sum(order == "φ < φ_iw < φ_pears" for order in orders.values())
     none = sum("<" not in order for order in orders.values())
     return [
-        Row("clearly φ < φ_iw < φ_pears", "6 of 11", f"{strict} of {len(orders)}", f"{strict - 6:+d}"),
+        Row(
+            "clearly φ < φ_iw < φ_pears",
+            "6 of 11",
+            f"{strict} of {len(orders)}",
+            f"{strict - 6:+d}",
+        ),
         Row("no difference", "4 of 11", f"{none} of {len(orders)}", f"{none - 4:+d}"),
     ]

@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from _tables import Row, compare
 
-from skstab.metrics import effective_stability, importance_weighted_stability, nogueira_stability, pearson_stability
+from skstab.metrics import (
+    effective_stability,
+    importance_weighted_stability,
+    nogueira_stability,
+    pearson_stability,
+)
 
 Stability = Callable[[Any, Any], float]
 MEASURES: dict[str, Stability] = {
@@ -44,9 +49,14 @@ def lower_bound(measure: Stability) -> bool:
 
 def maximum(measure: Stability) -> bool:
     """Only runs that are equal (in their sets, for measures of sets) reach 1."""
-    shifted, turns = np.array([[1.0, 2, 3, 4, 0], [2, 3, 4, 5, 1]]), np.array([[1.0, 0, 1, 0, 0], [0, 1, 1, 0, 0]])
+    shifted, turns = (
+        np.array([[1.0, 2, 3, 4, 0], [2, 3, 4, 5, 1]]),
+        np.array([[1.0, 0, 1, 0, 0], [0, 1, 1, 0, 0]]),
+    )
     groups = np.array([0, 0, 1, 2, 3])
-    tables = (turns,) if measure in (MEASURES["φ"], MEASURES["φ_C"]) else (shifted, turns)
+    tables = (
+        (turns,) if measure in (MEASURES["φ"], MEASURES["φ_C"]) else (shifted, turns)
+    )
     return all(measure(table, groups) < 1 - 1e-9 for table in tables)
 
 
@@ -65,8 +75,12 @@ def _grouped(size: int) -> tuple[Any, Any]:
     importances = np.zeros((20, 20_000))
     importances[:, :size] = 0.5 / size
     importances[::2, size : 2 * size] = 0.2 / size
-    importances[np.arange(20), 2 * size + np.arange(20)] = 0.5 - importances[:, size : 2 * size].sum(axis=1)
-    return importances, np.r_[np.arange(2).repeat(size), np.arange(2, 20_002 - 2 * size)]
+    importances[np.arange(20), 2 * size + np.arange(20)] = 0.5 - importances[
+        :, size : 2 * size
+    ].sum(axis=1)
+    return importances, np.r_[
+        np.arange(2).repeat(size), np.arange(2, 20_002 - 2 * size)
+    ]
 
 
 def interchangeable(measure: Stability) -> bool:
@@ -83,8 +97,14 @@ def weighted_decomposition(measure: Stability) -> bool:
     importances[:, :15] = 2 / 3
     for run in range(10):
         importances[run, 15 + 5 * run : 20 + 5 * run] = 2
-    parts = [importances * (np.arange(20_000) < 15), importances * (np.arange(20_000) >= 15)]
-    expected = sum(part.sum() / importances.sum() * measure(part, np.arange(20_000)) for part in parts)
+    parts = [
+        importances * (np.arange(20_000) < 15),
+        importances * (np.arange(20_000) >= 15),
+    ]
+    expected = sum(
+        part.sum() / importances.sum() * measure(part, np.arange(20_000))
+        for part in parts
+    )
     return abs(measure(importances, np.arange(20_000)) - expected) < 0.01
 
 

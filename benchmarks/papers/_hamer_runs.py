@@ -45,7 +45,9 @@ def read(opts: Namespace, name: str, n_features: int = 5000) -> tuple[Any, Any] 
     if data is None:
         return None
     X, y = data
-    if name == "gastro":  # rows 2i and 2i + 1 are one lesion under two lights; which lesions need no resection?
+    if (
+        name == "gastro"
+    ):  # rows 2i and 2i + 1 are one lesion under two lights; which lesions need no resection?
         X, y = X[1::2], y[1::2] == "hyperplasic"
     return X[:, np.sort(np.argsort(-X.var(axis=0), kind="stable")[:n_features])], y
 
@@ -66,17 +68,29 @@ def n_selected(X: Any) -> float:
 
 def run(estimator: Any, X: Any, y: Any, n_runs: int, **params: Any) -> StabilityCV:
     cv = BootstrapSplit(n_runs, random_state=0)
-    return StabilityCV(estimator, cv=cv, scoring="accuracy", random_state=0, **params).fit(X, y)
+    return StabilityCV(
+        estimator, cv=cv, scoring="accuracy", random_state=0, **params
+    ).fit(X, y)
 
 
 def compromise(runs: StabilityCV) -> dict[str, float]:
     """Out-of-bag accuracy and the three stabilities."""
-    stabilities = {symbol: runs.stability(measure) for symbol, measure in MEASURES.items()}
+    stabilities = {
+        symbol: runs.stability(measure) for symbol, measure in MEASURES.items()
+    }
     return {"A": float(runs.scores_["accuracy"].mean()), **stabilities}
 
 
 def run_with_size(
-    model_of: Any, X: Any, y: Any, size: float, weakest: float, n_runs: int, *, n_trials: int = 0, **params: Any
+    model_of: Any,
+    X: Any,
+    y: Any,
+    size: float,
+    weakest: float,
+    n_runs: int,
+    *,
+    n_trials: int = 0,
+    **params: Any,
 ) -> tuple[float, StabilityCV]:
     """Find C, from `weakest` on, with which `size` features are selected on average, by bisection of its logarithm.
 

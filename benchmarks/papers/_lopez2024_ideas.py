@@ -26,20 +26,35 @@ def trial_pvalues(p, repeats, n_runs=8):
         trials = np.linspace(-1 / 3, 1, 500)
         interval = stability_interval(runs, method="conformal", confidence_level=0.9)
         kept = conformal_pvalues(runs, trials) > 0.1
-        outside += np.count_nonzero(kept != ((interval.low < trials) & (trials < interval.high)))
+        outside += np.count_nonzero(
+            kept != ((interval.low < trials) & (trials < interval.high))
+        )
         pvalues.append(conformal_pvalues(runs, [population_stability(p)])[0])
-    shares = {alpha: np.mean(np.array(pvalues) <= alpha) for alpha in (0.1, 0.3, 0.5, 0.7)}
+    shares = {
+        alpha: np.mean(np.array(pvalues) <= alpha) for alpha in (0.1, 0.3, 0.5, 0.7)
+    }
     noise = 2 * np.sqrt(0.25 / repeats)
     rows = [
-        claim("trial values with p > 0.1", "the interval", f"{outside} of {500 * repeats} differ", holds=outside == 0)
+        claim(
+            "trial values with p > 0.1",
+            "the interval",
+            f"{outside} of {500 * repeats} differ",
+            holds=outside == 0,
+        )
     ]
     rows += [
         claim(
-            f"p of the true stability ≤ {alpha}", f"in at most {alpha:.0%}", f"{share:.0%}", holds=share < alpha + noise
+            f"p of the true stability ≤ {alpha}",
+            f"in at most {alpha:.0%}",
+            f"{share:.0%}",
+            holds=share < alpha + noise,
         )
         for alpha, share in shares.items()
     ]
-    compare(f"Algorithm 1: p-values of 500 trial values, M = {n_runs} ({repeats} repeats)", rows)
+    compare(
+        f"Algorithm 1: p-values of 500 trial values, M = {n_runs} ({repeats} repeats)",
+        rows,
+    )
 
 
 # -- a kernel density as nonconformity ---------------------------------------------------------------------------------
@@ -47,7 +62,9 @@ def trial_pvalues(p, repeats, n_runs=8):
 
 def calibration_values(runs):
     m, size = len(runs), (len(runs) + 1) // 2
-    return np.array([stability_score(runs[list(subset)]) for subset in combinations(range(m), size)])
+    return np.array(
+        [stability_score(runs[list(subset)]) for subset in combinations(range(m), size)]
+    )
 
 
 def density_pvalues(values, trials):
@@ -83,20 +100,27 @@ def widths_and_coverage(p, n_runs, levels, repeats):
             pvalues = score(values, np.append(trials, truth))
             for level in levels:
                 kept = pvalues > 1 - level
-                found.setdefault((name, level), []).append((step * kept[:-1].sum(), kept[-1]))
+                found.setdefault((name, level), []).append(
+                    (step * kept[:-1].sum(), kept[-1])
+                )
     return {key: np.mean(pairs, axis=0) for key, pairs in found.items()}
 
 
 def kernel_density(p, repeats, counts=(5, 6, 8, 10), levels=(0.9, 0.5)):
     """Show whether the set is narrower, and still valid, with a density."""
-    cells = Parallel(n_jobs=2)(delayed(widths_and_coverage)(p, m, levels, repeats) for m in counts)
+    cells = Parallel(n_jobs=2)(
+        delayed(widths_and_coverage)(p, m, levels, repeats) for m in counts
+    )
     rows = []
     for m, found in zip(counts, cells, strict=True):
         for level in levels:
             row = {"M": m, "1 − α": level}
             for name in SCORES:
                 width, share = found[name, level]
-                row |= {f"{name}: width": f"{width:.3f}", f"{name}: deviation of the coverage": f"{share - level:+.2f}"}
+                row |= {
+                    f"{name}: width": f"{width:.3f}",
+                    f"{name}: deviation of the coverage": f"{share - level:+.2f}",
+                }
             rows.append(row)
     section(f"Section 6: a kernel density as nonconformity ({repeats} repeats)")
     show(pd.DataFrame(rows))
@@ -116,8 +140,15 @@ def two_signatures(p, n_runs, rng):
 
 def signatures(strength, size=10, others=80, noise=0.05):
     """Selection probabilities of two disjoint signatures and of the other features."""
-    first = np.concatenate([np.full(size, strength), np.full(size, noise), np.full(others, noise)])
-    return np.stack([first, np.concatenate([first[size : 2 * size], first[:size], first[2 * size :]])])
+    first = np.concatenate(
+        [np.full(size, strength), np.full(size, noise), np.full(others, noise)]
+    )
+    return np.stack(
+        [
+            first,
+            np.concatenate([first[size : 2 * size], first[:size], first[2 * size :]]),
+        ]
+    )
 
 
 def indicators(runs):
@@ -134,9 +165,13 @@ def multiplicity(repeats, n_runs=10):
         p = signatures(strength)
         found = {}
         for at, draw in enumerate((one_signature, two_signatures)):
-            rngs = (np.random.default_rng((n_runs, at, seed)) for seed in range(repeats))
+            rngs = (
+                np.random.default_rng((n_runs, at, seed)) for seed in range(repeats)
+            )
             found[at] = np.array([indicators(draw(p, n_runs, rng)) for rng in rngs])
-        higher = [np.mean(found[1][:, [i]] > found[0][:, i]) for i in (0, 1)]  # the area under the ROC curve
+        higher = [
+            np.mean(found[1][:, [i]] > found[0][:, i]) for i in (0, 1)
+        ]  # the area under the ROC curve
         widths = [values[:, 0].mean() for values in found.values()]
         rows.append(
             {
@@ -148,5 +183,7 @@ def multiplicity(repeats, n_runs=10):
                 "AUC of the variance of overlaps": f"{higher[1]:.2f}",
             }
         )
-    section(f"Section 6: the width as a sign of multiplicity, M = {n_runs} ({repeats} repeats)")
+    section(
+        f"Section 6: the width as a sign of multiplicity, M = {n_runs} ({repeats} repeats)"
+    )
     show(pd.DataFrame(rows))

@@ -51,8 +51,12 @@ def supports_of_settings(X, y, n_runs, n_halves):
     """Supports of the lasso and of stability selection with six settings, on the same bootstrap samples."""
     # Rows of a bootstrap sample come in order, and some sets are sorted by class.
     folds = KFold(10, shuffle=True, random_state=0)
-    lasso_runs = bootstrap_runs(OneStandardErrorLasso(cv=folds, eps=5e-3, alphas=30, tol=1e-3), X, y, n_runs)
-    least_error = np.array([pipe[-1].coef_of_least_error_ != 0 for pipe in lasso_runs.estimators_])
+    lasso_runs = bootstrap_runs(
+        OneStandardErrorLasso(cv=folds, eps=5e-3, alphas=30, tol=1e-3), X, y, n_runs
+    )
+    least_error = np.array(
+        [pipe[-1].coef_of_least_error_ != 0 for pipe in lasso_runs.estimators_]
+    )
     supports = {"lasso": lasso_runs.supports_, LEAST_ERROR: least_error}
     default = np.sqrt(0.8 * X.shape[1])
     for factor in (1, 1.5, 2):
@@ -66,7 +70,9 @@ def supports_of_settings(X, y, n_runs, n_halves):
         )
         fitted = bootstrap_runs(selection, X, y, n_runs).estimators_
         for threshold in THRESHOLDS:
-            chosen = [pipe[-1].retarget(threshold=threshold).get_support() for pipe in fitted]
+            chosen = [
+                pipe[-1].retarget(threshold=threshold).get_support() for pipe in fitted
+            ]
             supports[f"π {threshold}, {factor} q_D"] = np.array(chosen)
     return supports
 
@@ -95,8 +101,14 @@ def compared_with_lasso(supports):
 
 def show_figure_12(name, table, n_runs, n_halves):
     lasso_row, other_row, settings = table.iloc[0], table.iloc[1], table.iloc[2:]
-    rows = [_row_of_setting(row, row.estimate > lasso_row["estimate"]) for row in settings.itertuples()]
-    compare(f"Figure 12, {name}: stability selection against the lasso (M = {n_runs}, {n_halves} halves)", rows)
+    rows = [
+        _row_of_setting(row, row.estimate > lasso_row["estimate"])
+        for row in settings.itertuples()
+    ]
+    compare(
+        f"Figure 12, {name}: stability selection against the lasso (M = {n_runs}, {n_halves} halves)",
+        rows,
+    )
     note(
         f"The lasso: {lasso_row['estimate']:.2f} ({lasso_row['low']:.2f} to {lasso_row['high']:.2f}), "
         f"{lasso_row['features']:.1f} features; without the one-standard-error rule {other_row['estimate']:.2f} "
@@ -111,17 +123,28 @@ def _row_of_setting(row, is_higher):
     paper, paired = ("yes" if tick else "no" for tick in ticks)
     text = f"{row.estimate:.2f} ({row.low:.2f} to {row.high:.2f}), {row.features:.1f} features"
     found = claim(
-        row.selector, "more stable than the lasso", f"{text}; tick {paper}, paired {paired}", holds=bool(is_higher)
+        row.selector,
+        "more stable than the lasso",
+        f"{text}; tick {paper}, paired {paired}",
+        holds=bool(is_higher),
     )
-    return found if any(ticks) or not is_higher else found._replace(distance="holds, not clear")
+    return (
+        found
+        if any(ticks) or not is_higher
+        else found._replace(distance="holds, not clear")
+    )
 
 
 def forest(table):
     """Stabilities with the paper's interval, and the paired differences from the lasso."""
     stabilities = table.assign(kind="stability", reference=None, pvalue=np.nan)
-    differences = table.iloc[1:].assign(kind="difference", reference="lasso", pvalue=table["paired"])
+    differences = table.iloc[1:].assign(
+        kind="difference", reference="lasso", pvalue=table["paired"]
+    )
     differences[["estimate", "low", "high"]] = np.array(list(differences["difference"]))
-    return StabilityComparisonDisplay(pd.concat([stabilities, differences]), measure="nogueira")
+    return StabilityComparisonDisplay(
+        pd.concat([stabilities, differences]), measure="nogueira"
+    )
 
 
 def figure_12(opts, runs_of_set, n_halves):

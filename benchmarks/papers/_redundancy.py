@@ -15,7 +15,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab import BootstrapSplit, ParetoRefit, StabilityCV, WholeSampleSplit, stability_scoring
+from skstab import (
+    BootstrapSplit,
+    ParetoRefit,
+    StabilityCV,
+    WholeSampleSplit,
+    stability_scoring,
+)
 from skstab.datasets import make_redundant_classification
 
 N_ROWS, N_RELEVANT = 1000, 50
@@ -24,13 +30,17 @@ SCORE = "neg_log_loss"
 
 def halves(redundancy: float, seed: int = 0) -> list[tuple[Any, Any]]:
     """Rows for the choice of the penalty, and rows for the final model."""
-    X, y = make_redundant_classification(2 * N_ROWS, redundancy=redundancy, random_state=seed)
+    X, y = make_redundant_classification(
+        2 * N_ROWS, redundancy=redundancy, random_state=seed
+    )
     return [(X[:N_ROWS], y[:N_ROWS]), (X[N_ROWS:], y[N_ROWS:])]
 
 
 def lasso(penalty: float = 1.0) -> Any:
     """Logistic regression with the mean loss + penalty · ‖w‖₁ on features of unit variance, as in the papers' code."""
-    model = LogisticRegression(l1_ratio=1, solver="liblinear", C=inverse(penalty), random_state=0)
+    model = LogisticRegression(
+        l1_ratio=1, solver="liblinear", C=inverse(penalty), random_state=0
+    )
     return make_pipeline(StandardScaler(), model)
 
 
@@ -39,12 +49,25 @@ def inverse(penalty: Any) -> Any:
     return 1 / (N_ROWS * penalty)
 
 
-def search(estimator: Any, grid: list[dict[str, Any]], rows: tuple[Any, Any], *, n_runs: int, measure: str) -> Any:
+def search(
+    estimator: Any,
+    grid: list[dict[str, Any]],
+    rows: tuple[Any, Any],
+    *,
+    n_runs: int,
+    measure: str,
+) -> Any:
     """Likelihood and stability of every candidate on the same bootstrap samples; the knee of the front is chosen."""
     cv = BootstrapSplit(n_runs, random_state=0)
     return GridSearchCV(
         StabilityCV(estimator, cv=cv, scoring=[SCORE, "accuracy"], measure=measure),
-        [{f"estimator__logisticregression__{name}": values for name, values in part.items()} for part in grid],
+        [
+            {
+                f"estimator__logisticregression__{name}": values
+                for name, values in part.items()
+            }
+            for part in grid
+        ],
         cv=WholeSampleSplit(),
         scoring=stability_scoring([measure]),
         refit=ParetoRefit(SCORE, measure),
@@ -52,8 +75,12 @@ def search(estimator: Any, grid: list[dict[str, Any]], rows: tuple[Any, Any], *,
     ).fit(*rows)
 
 
-def search_lasso(penalties: Any, rows: tuple[Any, Any], *, n_runs: int, measure: str = "nogueira") -> Any:
-    return search(lasso(), [{"C": inverse(penalties)}], rows, n_runs=n_runs, measure=measure)
+def search_lasso(
+    penalties: Any, rows: tuple[Any, Any], *, n_runs: int, measure: str = "nogueira"
+) -> Any:
+    return search(
+        lasso(), [{"C": inverse(penalties)}], rows, n_runs=n_runs, measure=measure
+    )
 
 
 def column(found: Any, name: str) -> Any:
@@ -62,7 +89,9 @@ def column(found: Any, name: str) -> Any:
 
 
 def penalty_of(found: Any, index: int) -> float:
-    return float(inverse(found.cv_results_["params"][index]["estimator__logisticregression__C"]))
+    return float(
+        inverse(found.cv_results_["params"][index]["estimator__logisticregression__C"])
+    )
 
 
 def runs_of(found: Any, index: int, rows: tuple[Any, Any]) -> Any:
@@ -79,7 +108,10 @@ def errors_of_selection(model: Any, rows: tuple[Any, Any]) -> tuple[int, int]:
 
 def choices(found: Any, measure: str = "nogueira") -> dict[str, int]:
     """Candidates of the best likelihood, and of the best stability among all, which ends the Pareto front."""
-    return {"likelihood": int(column(found, SCORE).argmax()), "both": int(column(found, measure).argmax())}
+    return {
+        "likelihood": int(column(found, SCORE).argmax()),
+        "both": int(column(found, measure).argmax()),
+    }
 
 
 # -- the final model ---------------------------------------------------------------------------------------------------
@@ -94,22 +126,40 @@ def errors_on_other_samples(penalty: float, redundancy: float, n_samples: int) -
     return np.array([errors_of_selection(lasso(penalty), rows) for rows in samples])
 
 
-def row_of_errors(published: Any, penalty: float, redundancy: float, rows: tuple[Any, Any], n_samples: int) -> Any:
+def row_of_errors(
+    published: Any,
+    penalty: float,
+    redundancy: float,
+    rows: tuple[Any, Any],
+    n_samples: int,
+) -> Any:
     """Published and measured errors of a final model, and between which values those of other samples lie."""
     measured = errors_of_selection(lasso(penalty), rows)
-    low, high = np.percentile(errors_on_other_samples(penalty, redundancy, n_samples), [5, 95], axis=0)
+    low, high = np.percentile(
+        errors_on_other_samples(penalty, redundancy, n_samples), [5, 95], axis=0
+    )
     within = np.all((low <= published) & (published <= high))
     return {
         "λ": f"{penalty:.4f}",
         "published FP, FN": "{}, {}".format(*published),
         "measured": "{}, {}".format(*measured),
         "distance": "{:+}, {:+}".format(*np.subtract(measured, published)),
-        f"5–95% of {n_samples} samples": "{:.0f}–{:.0f}, {:.0f}–{:.0f}".format(*np.ravel([low, high], "F")),
+        f"5–95% of {n_samples} samples": "{:.0f}–{:.0f}, {:.0f}–{:.0f}".format(
+            *np.ravel([low, high], "F")
+        ),
         "published is within": "yes" if within else "**no**",
     }
 
 
-def table_of_errors(text: str, published: Any, searches: Any, finals: Any, *, measure: str, n_samples: int) -> None:
+def table_of_errors(
+    text: str,
+    published: Any,
+    searches: Any,
+    finals: Any,
+    *,
+    measure: str,
+    n_samples: int,
+) -> None:
     """Print false positives and negatives of the final models; searches and final rows are by redundancy."""
     section(text)
     rows = []

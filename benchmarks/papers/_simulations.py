@@ -28,13 +28,20 @@ def first_features(sizes: Any) -> Any:
 def random_features(sizes: Any, *, seed: int = 0) -> Any:
     """Runs that select k features at random, with k of each run given."""
     sizes = np.asarray(sizes)
-    order = np.random.default_rng((seed, *sizes[:1])).random((len(sizes), N_FEATURES)).argsort(axis=1)
+    order = (
+        np.random.default_rng((seed, *sizes[:1]))
+        .random((len(sizes), N_FEATURES))
+        .argsort(axis=1)
+    )
     return order < sizes[:, None]
 
 
 def curves(measures: list[str], runs_of_size: Any) -> dict[str, Any]:
     """The stability of runs of each size by each measure."""
-    return {name: np.array([stability_score(runs_of_size(k), measure=name) for k in SIZES]) for name in measures}
+    return {
+        name: np.array([stability_score(runs_of_size(k), measure=name) for k in SIZES])
+        for name in measures
+    }
 
 
 def draw_curves(axes: Any, values: dict[str, Any], name: str) -> None:
@@ -54,7 +61,9 @@ def span(values: Any) -> str:
 def probabilities(stability: float, *, n_features: int = 100, mean: float = 0.3) -> Any:
     """Selection probabilities: quantiles of Beta(a, b) have the stability 1 / (a + b + 1), up to the steps between."""
     total = 1 / stability - 1
-    return stats.beta(mean * total, (1 - mean) * total).ppf((np.arange(n_features) + 0.5) / n_features)
+    return stats.beta(mean * total, (1 - mean) * total).ppf(
+        (np.arange(n_features) + 0.5) / n_features
+    )
 
 
 def draw_runs(p: Any, n_runs: int, seed: Any) -> Any:
@@ -66,7 +75,10 @@ def intervals(p: Any, n_runs: int, method: str, level: float, repeats: int) -> A
     """Ends of the interval of each of many repeats, repeats × 2; all methods and levels use the same runs."""
     found = (
         stability_interval(
-            draw_runs(p, n_runs, (n_runs, seed)), method=method, confidence_level=level, random_state=seed
+            draw_runs(p, n_runs, (n_runs, seed)),
+            method=method,
+            confidence_level=level,
+            random_state=seed,
         )
         for seed in range(repeats)
     )
@@ -75,4 +87,9 @@ def intervals(p: Any, n_runs: int, method: str, level: float, repeats: int) -> A
 
 def coverage(p: Any, ends: Any) -> float:
     """Share of the intervals that hold the true stability."""
-    return float(np.mean((ends[:, 0] <= population_stability(p)) & (population_stability(p) <= ends[:, 1])))
+    return float(
+        np.mean(
+            (ends[:, 0] <= population_stability(p))
+            & (population_stability(p) <= ends[:, 1])
+        )
+    )

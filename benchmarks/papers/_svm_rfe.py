@@ -20,7 +20,14 @@ class SVMRFE(SelectorMixin, BaseEstimator):
     feature highest; with `complete=False` it stops at k features, which all have the highest score.
     """
 
-    def __init__(self, k: int | None = None, *, C: float = 0.5, share: float = 0.1, complete: bool = True) -> None:
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        C: float = 0.5,
+        share: float = 0.1,
+        complete: bool = True,
+    ) -> None:
         self.k = k
         self.C = C
         self.share = share
@@ -33,11 +40,21 @@ class SVMRFE(SelectorMixin, BaseEstimator):
         self.scores_ = np.full(n_features, float(n_features))
         least = 0 if self.complete else self.k
         while len(remaining) > least:
-            order = remaining[np.argsort(np.abs(self._weights(gram, X[:, remaining], y)), kind="stable")]
-            n_dropped = min(max(1, int(self.share * len(remaining))), len(remaining) - least)
+            order = remaining[
+                np.argsort(
+                    np.abs(self._weights(gram, X[:, remaining], y)), kind="stable"
+                )
+            ]
+            n_dropped = min(
+                max(1, int(self.share * len(remaining))), len(remaining) - least
+            )
             dropped, left = order[:n_dropped], order[n_dropped:]
             self.scores_[dropped] = n_features - len(remaining) + np.arange(n_dropped)
-            gram = gram - X[:, dropped] @ X[:, dropped].T if len(left) > _FEW else X[:, left] @ X[:, left].T
+            gram = (
+                gram - X[:, dropped] @ X[:, dropped].T
+                if len(left) > _FEW
+                else X[:, left] @ X[:, left].T
+            )
             remaining = left
         return self
 

@@ -65,13 +65,27 @@ PUBLISHED_AT = {
 
 def options(description: str, argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse `--quick`, `--out DIR` and `--data DIR`."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="fewer repeats: a minute")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "figures", help="folder of the figures")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the data sets")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(__file__).parent / "figures",
+        help="folder of the figures",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=ROOT.parent / "shared" / "data",
+        help="folder of the data sets",
+    )
     opts = parser.parse_args(argv)
     if opts.quick:
-        print("With --quick, samples are small: a claim may fail here that holds at the sizes of the full run.\n")
+        print(
+            "With --quick, samples are small: a claim may fail here that holds at the sizes of the full run.\n"
+        )
     return opts
 
 
@@ -91,19 +105,31 @@ def number(what: str, published: float, measured: float, *, digits: int = 2) -> 
     """A published number; the distance is measured − published."""
     measured = round(measured, digits) + 0.0  # no negative zero
     distance = measured - round(published, digits) + 0.0
-    return Row(what, f"{published:.{digits}f}", f"{measured:.{digits}f}", f"{distance:+.{digits}f}")
+    return Row(
+        what,
+        f"{published:.{digits}f}",
+        f"{measured:.{digits}f}",
+        f"{distance:+.{digits}f}",
+    )
 
 
 def claim(what: str, published: str, measured: Any, *, holds: bool) -> Row:
     """A published statement without a number; the distance is whether it holds."""
-    return Row(what, published, str(measured), "holds" if holds else "**does not hold**")
+    return Row(
+        what, published, str(measured), "holds" if holds else "**does not hold**"
+    )
 
 
 def title(text: str) -> None:
     """Open the results of a paper, with the date and the versions."""
     packages = ["numpy", "scipy", "scikit-learn"]
-    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
-    print(f"# {text}\n\n{date.today()}, {', '.join(versions)}, skstab {skstab.__version__}.")
+    versions = [
+        f"Python {platform.python_version()}",
+        *(f"{name} {version(name)}" for name in packages),
+    ]
+    print(
+        f"# {text}\n\n{date.today()}, {', '.join(versions)}, skstab {skstab.__version__}."
+    )
 
 
 def section(text: str) -> None:
@@ -136,7 +162,9 @@ def elapsed() -> None:
 
 
 @contextmanager
-def figure(opts: argparse.Namespace, name: str, rows: int = 1, columns: int = 1, **params: Any) -> Iterator[Any]:
+def figure(
+    opts: argparse.Namespace, name: str, rows: int = 1, columns: int = 1, **params: Any
+) -> Iterator[Any]:
     """Axes (one, or an array of them) of a figure that is saved as `<out>/<name>.png` in the end."""
     import matplotlib.pyplot as plt
 
@@ -155,7 +183,9 @@ def load(opts: argparse.Namespace, name: str) -> tuple[Any, Any] | None:
     """X and y of a data set; None, and a line that says where it is published, without its file."""
     path = opts.data / f"{name}.npz"
     if not path.exists():
-        note(f"Skipped {name}: no {path.name} in the folder of --data. The set is published at {PUBLISHED_AT[name]}.")
+        note(
+            f"Skipped {name}: no {path.name} in the folder of --data. The set is published at {PUBLISHED_AT[name]}."
+        )
         return None
     with np.load(path) as stored:
         return stored["X"].astype(np.float64), stored["y"]

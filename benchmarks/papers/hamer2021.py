@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 from argparse import Namespace
 from importlib.util import find_spec
@@ -62,7 +64,12 @@ def map_3(rng: np.random.Generator) -> Any:
 def map_4(rng: np.random.Generator) -> Any:
     """15 frequent features share a quarter of the importance; the others come from a pool of 40."""
     importances = np.zeros((N_RUNS, N_TOTAL))
-    importances[:, :15] = rng.lognormal(0, 0.5, (N_RUNS, 15)) / 15 * 0.25 * (rng.random((N_RUNS, 15)) < 0.92)
+    importances[:, :15] = (
+        rng.lognormal(0, 0.5, (N_RUNS, 15))
+        / 15
+        * 0.25
+        * (rng.random((N_RUNS, 15)) < 0.92)
+    )
     for run in importances:
         run[15 + rng.choice(40, 5, replace=False)] = rng.lognormal(0, 0.5, 5) / 5 * 0.75
     return importances
@@ -98,13 +105,18 @@ MAPS = {
 
 def figures_3_to_6(opts: Namespace) -> None:
     with figure(opts, "hamer2021_figures_3_to_6", 2, 2) as axes:
-        for panel, (label, (draw, published)) in zip(axes.flat, MAPS.items(), strict=True):
+        for panel, (label, (draw, published)) in zip(
+            axes.flat, MAPS.items(), strict=True
+        ):
             importances = draw(np.random.default_rng(0))
             FeatureStabilityMapDisplay.from_importances(importances).plot(
                 panel, n_colours=20, measures=True, legend=False
             )
             measured = {symbol: _stability(importances, symbol) for symbol in published}
-            rows = [number(symbol, published[symbol], measured[symbol]) for symbol in published]
+            rows = [
+                number(symbol, published[symbol], measured[symbol])
+                for symbol in published
+            ]
             compare(f"Figure {label}: toy map", rows)
 
 
@@ -131,11 +143,19 @@ class GroupLasso(ClassifierMixin, BaseEstimator):
         from skglm.solvers import GroupProxNewton
 
         sizes = np.bincount(self.groups)
-        layout = np.append(0, np.cumsum(sizes)).astype(np.int32), np.arange(len(self.groups), dtype=np.int32)
-        datafit, penalty = LogisticGroup(*layout), WeightedGroupL2(self.alpha, np.sqrt(sizes), *layout)
+        layout = (
+            np.append(0, np.cumsum(sizes)).astype(np.int32),
+            np.arange(len(self.groups), dtype=np.int32),
+        )
+        datafit, penalty = (
+            LogisticGroup(*layout),
+            WeightedGroupL2(self.alpha, np.sqrt(sizes), *layout),
+        )
         self.classes_ = np.unique(y)
         signs = np.where(y == self.classes_[1], 1.0, -1.0)
-        solved, *_ = GroupProxNewton(fit_intercept=True).solve(np.asfortranarray(X), signs, datafit, penalty)
+        solved, *_ = GroupProxNewton(fit_intercept=True).solve(
+            np.asfortranarray(X), signs, datafit, penalty
+        )
         self.coef_, self.intercept_ = solved[None, :-1], solved[-1:]
         return self
 
@@ -144,7 +164,9 @@ class GroupLasso(ClassifierMixin, BaseEstimator):
 
 
 def l1_logistic(groups: Any, alpha: float) -> Any:  # noqa: ARG001  as GroupLasso
-    return LogisticRegression(l1_ratio=1, solver="liblinear", C=1 / (200 * alpha), random_state=0)
+    return LogisticRegression(
+        l1_ratio=1, solver="liblinear", C=1 / (200 * alpha), random_state=0
+    )
 
 
 # Table 1: the data, the selector, and its penalty, with which about 40 features are selected at c = 1.
@@ -154,7 +176,12 @@ SCENARIOS = {
     3: ({"group_mean": 0.5, "correlation": 0.95}, l1_logistic, 0.034),
 }
 FIGURE_8 = {
-    1: {"φ": "rises", "φ_pears": "falls", "φ_iw": "about constant", "φ_C": "rises, then tends to −∞"},
+    1: {
+        "φ": "rises",
+        "φ_pears": "falls",
+        "φ_iw": "about constant",
+        "φ_C": "rises, then tends to −∞",
+    },
     2: {"φ": "rises", "φ_pears": "falls", "φ_iw": "about constant", "φ_C": "rises"},
     3: {"φ": "falls", "φ_pears": "falls", "φ_iw": "falls", "φ_C": "about constant"},
 }
@@ -168,33 +195,63 @@ HOLDS = {
 
 def figure_8(opts: Namespace) -> None:
     """The four measures against the size of the groups, at the penalty that selects 40 features of groups of one."""
-    sizes, n_sets, n_runs = ((1, 10), 1, 10) if opts.quick else ((1, 2, 5, 10, 20, 40), 10, 30)
+    sizes, n_sets, n_runs = (
+        ((1, 10), 1, 10) if opts.quick else ((1, 2, 5, 10, 20, 40), 10, 30)
+    )
     lasso_only = opts.quick or find_spec("skglm") is None
     if lasso_only:
-        note("Skipped scenarios 1 and 2 of figure 8: not with --quick, and they need skglm (see requirements.txt).")
+        note(
+            "Skipped scenarios 1 and 2 of figure 8: not with --quick, and they need skglm (see requirements.txt)."
+        )
     tables = {}
     for scenario in [3] if lasso_only else SCENARIOS:
-        tables[scenario] = pd.DataFrame({c: _mean_of_sets(scenario, c, n_sets, n_runs) for c in sizes}).T
+        tables[scenario] = pd.DataFrame(
+            {c: _mean_of_sets(scenario, c, n_sets, n_runs) for c in sizes}
+        ).T
     text = f"Figure 8: correlated groups of size {', '.join(map(str, sizes))}; sets: {n_sets}, runs: {n_runs}"
-    compare(text, [row for scenario, table in tables.items() for row in _rows_of_scenario(scenario, table)])
+    compare(
+        text,
+        [
+            row
+            for scenario, table in tables.items()
+            for row in _rows_of_scenario(scenario, table)
+        ],
+    )
     with figure(opts, "hamer2021_figure_8", 1, len(tables), squeeze=False) as axes:
         for panel, (scenario, table) in zip(axes[0], tables.items(), strict=True):
-            table.drop(columns="features").plot(ax=panel, marker="o", title=f"scenario {scenario}")
-            panel.set(xlabel="group size c", ylabel="stability", ylim=(-1 if scenario == 1 else 0, 1))
+            table.drop(columns="features").plot(
+                ax=panel, marker="o", title=f"scenario {scenario}"
+            )
+            panel.set(
+                xlabel="group size c",
+                ylabel="stability",
+                ylim=(-1 if scenario == 1 else 0, 1),
+            )
     if not lasso_only:
         figure_7(opts, n_runs)
 
 
-def _mean_of_sets(scenario: int, group_size: int, n_sets: int, n_runs: int) -> pd.Series:
-    each = [_four_measures(*_group_runs(scenario, group_size, n_runs, seed)) for seed in range(n_sets)]
+def _mean_of_sets(
+    scenario: int, group_size: int, n_sets: int, n_runs: int
+) -> pd.Series:
+    each = [
+        _four_measures(*_group_runs(scenario, group_size, n_runs, seed))
+        for seed in range(n_sets)
+    ]
     return pd.DataFrame(each).mean()
 
 
-def _group_runs(scenario: int, group_size: int, n_runs: int, seed: int) -> tuple[StabilityCV, Any]:
+def _group_runs(
+    scenario: int, group_size: int, n_runs: int, seed: int
+) -> tuple[StabilityCV, Any]:
     params, model, penalty = SCENARIOS[scenario]
-    X, y, groups = make_correlated_groups(group_size=group_size, random_state=seed, **params)
+    X, y, groups = make_correlated_groups(
+        group_size=group_size, random_state=seed, **params
+    )
     cv = BootstrapSplit(n_runs, random_state=seed)
-    return StabilityCV(model(groups, penalty), cv=cv, scoring="accuracy").fit(X, y), groups
+    return StabilityCV(model(groups, penalty), cv=cv, scoring="accuracy").fit(
+        X, y
+    ), groups
 
 
 def _four_measures(runs: StabilityCV, groups: Any) -> dict[str, float]:
@@ -208,13 +265,32 @@ def _rows_of_scenario(scenario: int, table: pd.DataFrame) -> list[Row]:
     for symbol, published in FIGURE_8[scenario].items():
         text = " ".join(f"{value:.2f}" for value in table[symbol])
         rows.append(
-            claim(f"scenario {scenario}, {symbol}", published, text, holds=bool(HOLDS[published](table[symbol])))
+            claim(
+                f"scenario {scenario}, {symbol}",
+                published,
+                text,
+                holds=bool(HOLDS[published](table[symbol])),
+            )
         )
     first = table.iloc[0]
     highest = first.drop("features").idxmax()
-    rows.append(claim(f"scenario {scenario}, highest at c = 1", "φ_pears", highest, holds=highest == "φ_pears"))
+    rows.append(
+        claim(
+            f"scenario {scenario}, highest at c = 1",
+            "φ_pears",
+            highest,
+            holds=highest == "φ_pears",
+        )
+    )
     size = first["features"]
-    rows.append(claim(f"scenario {scenario}, features at c = 1", "about 40", f"{size:.0f}", holds=abs(size - 40) < 5))
+    rows.append(
+        claim(
+            f"scenario {scenario}, features at c = 1",
+            "about 40",
+            f"{size:.0f}",
+            holds=abs(size - 40) < 5,
+        )
+    )
     return rows
 
 
@@ -240,8 +316,12 @@ def standard_selectors(opts: Namespace) -> None:
         "elastic net": net,
         "lasso": {name: pd.DataFrame([found]) for name, (_, found) in lasso.items()},
         "forest": figure_15(opts),
-        "logistic RFE": {name: pd.concat(tables.values()) for name, tables in by_logistic.items()},
-        "svm-RFE": {name: pd.concat(tables.values()) for name, tables in by_svm.items()},
+        "logistic RFE": {
+            name: pd.concat(tables.values()) for name, tables in by_logistic.items()
+        },
+        "svm-RFE": {
+            name: pd.concat(tables.values()) for name, tables in by_svm.items()
+        },
         "Relief": figure_17(opts),
     }
     figures_26_to_29(opts, points)
@@ -251,7 +331,15 @@ def standard_selectors(opts: Namespace) -> None:
 def main() -> None:
     opts = options(__doc__)
     title("hamer2021")
-    for part in (table_2, figures_3_to_6, figure_8, figure_10, table_3, figures_of_fronts, standard_selectors):
+    for part in (
+        table_2,
+        figures_3_to_6,
+        figure_8,
+        figure_10,
+        table_3,
+        figures_of_fronts,
+        standard_selectors,
+    ):
         part(opts)
     elapsed()
 

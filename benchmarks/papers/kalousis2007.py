@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 from argparse import Namespace
 from functools import partial
@@ -23,7 +25,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from _svm_rfe import SVMRFE
-from _tables import Row, claim, compare, elapsed, figure, load, note, number, options, show, title
+from _tables import (
+    Row,
+    claim,
+    compare,
+    elapsed,
+    figure,
+    load,
+    note,
+    number,
+    options,
+    show,
+    title,
+)
 from scipy.sparse import issparse
 from scipy.stats import chi2
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest
@@ -32,7 +46,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from skstab.feature_selection import discretised_chi2, information_gain, relieff, symmetrical_uncertainty
+from skstab.feature_selection import (
+    discretised_chi2,
+    information_gain,
+    relieff,
+    symmetrical_uncertainty,
+)
 from skstab.inspection import StabilityProfileDisplay, SupportRasterDisplay
 from skstab.metrics import jaccard_stability, pearson_stability, spearman_stability
 from skstab.model_selection import StabilityCV, compare_selectors
@@ -80,7 +99,10 @@ def classifiers(k: int, *, univariate: Any = ("IG",)) -> dict[str, Any]:
         "SVMONE": SelectFromModel(linear_svm(), max_features=k, threshold=-np.inf),
         "SVMRFE": SVMRFE(k),
     }
-    return {name: make_pipeline(MinMaxScaler(), selector, linear_svm()) for name, selector in selectors.items()}
+    return {
+        name: make_pipeline(MinMaxScaler(), selector, linear_svm())
+        for name, selector in selectors.items()
+    }
 
 
 # -- nested runs -------------------------------------------------------------------------------------------------------
@@ -96,8 +118,14 @@ def nested_weights(X: Any, y: Any, n_outer: int) -> dict[str, list[Any]]:
 
 
 def inner_weights(selector: Any, getter: Any, X: Any, y: Any) -> Any:
-    runs = StabilityCV(selector, cv=FOLDS, measure="pearson", importance_getter=getter).fit(X, y)
-    return runs.importances_.toarray() if issparse(runs.importances_) else runs.importances_
+    runs = StabilityCV(
+        selector, cv=FOLDS, measure="pearson", importance_getter=getter
+    ).fit(X, y)
+    return (
+        runs.importances_.toarray()
+        if issparse(runs.importances_)
+        else runs.importances_
+    )
 
 
 def places(weights: Any) -> Any:
@@ -147,20 +175,41 @@ TABLE_2 = {
 
 def table_2(name: str, weights: dict[str, list[Any]]) -> pd.DataFrame:
     by_selector = {
-        who: {label: mean_over_folds(measure, folds) for label, measure in MEASURES.items()}
+        who: {
+            label: mean_over_folds(measure, folds)
+            for label, measure in MEASURES.items()
+        }
         for who, folds in weights.items()
     }
     measured = pd.DataFrame(by_selector).T
     measured.loc["SVMRFE", "S_W"] = np.nan  # it ranks, and has no weights
     measured["common"] = 20 * measured["S_S"] / (1 + measured["S_S"])
-    measured["counted"] = pd.Series({who: mean_over_folds(common_features, folds) for who, folds in weights.items()})
+    measured["counted"] = pd.Series(
+        {who: mean_over_folds(common_features, folds) for who, folds in weights.items()}
+    )
     stated = TABLE_2.get(name, {})
-    rows = [number(f"{who} {label}", value, measured.loc[who, label]) for (who, label), value in stated.items()]
-    text = "the numbers that the text quotes" if stated else "a set of another paper, one outer fold"
+    rows = [
+        number(f"{who} {label}", value, measured.loc[who, label])
+        for (who, label), value in stated.items()
+    ]
+    text = (
+        "the numbers that the text quotes"
+        if stated
+        else "a set of another paper, one outer fold"
+    )
     compare(f"Table 2 on {name}: {text}", [*rows, *_claims_of_table_2(name, measured)])
-    zeros = {selector: np.mean([(fold == 0).mean() for fold in folds]) for selector, folds in weights.items()}
-    note(f"All of table 2 on {name}, common features counted, and the share of weights that are 0 (table 3):\n")
-    show(measured.assign(zeros=pd.Series(zeros)).map("{:.2f}".format).reset_index(names="selector"))
+    zeros = {
+        selector: np.mean([(fold == 0).mean() for fold in folds])
+        for selector, folds in weights.items()
+    }
+    note(
+        f"All of table 2 on {name}, common features counted, and the share of weights that are 0 (table 3):\n"
+    )
+    show(
+        measured.assign(zeros=pd.Series(zeros))
+        .map("{:.2f}".format)
+        .reset_index(names="selector")
+    )
     return measured
 
 
@@ -179,14 +228,24 @@ def _claims_of_table_2(name: str, measured: pd.DataFrame) -> list[Row]:
     text = f"{one:.2f} against {rfe:.2f}"
     holds, below = sharp < measured["S_R"].median() - 0.2, "far below the others"
     rows = [
-        claim("most stable ranking", "RELIEF", best["S_R"], holds=best["S_R"] == "RELIEF"),
+        claim(
+            "most stable ranking", "RELIEF", best["S_R"], holds=best["S_R"] == "RELIEF"
+        ),
         claim("S_R of the univariate", below, f"{sharp:.2f}", holds=holds),
-        _tie_within(0.05, one - rfe, claim("SVMONE more stable than SVMRFE in S_S", "yes", text, holds=one > rfe)),
+        _tie_within(
+            0.05,
+            one - rfe,
+            claim(
+                "SVMONE more stable than SVMRFE in S_S", "yes", text, holds=one > rfe
+            ),
+        ),
     ]
     if name in expected:
         who, text = expected[name], " or ".join(expected[name])
         lead = measured["S_S"].max() - measured.loc[who, "S_S"].max()
-        row = claim("most stable ten features", text, best["S_S"], holds=best["S_S"] in who)
+        row = claim(
+            "most stable ten features", text, best["S_S"], holds=best["S_S"] in who
+        )
         rows.append(row if lead == 0 else _tie_within(0.05, lead, row))
     return rows
 
@@ -199,9 +258,18 @@ def _tie_within(width: float, difference: float, row: Row) -> Row:
 def genomics_on_average(tables: dict[str, pd.DataFrame]) -> None:
     """What section 4.2 says of the ten best features on average over the sets of genomics."""
     names = [name for name in tables if name not in PROTEOMICS]
-    mean = pd.concat([tables[name]["S_S"] for name in names], axis=1).mean(axis=1).sort_values(ascending=False)
+    mean = (
+        pd.concat([tables[name]["S_S"] for name in names], axis=1)
+        .mean(axis=1)
+        .sort_values(ascending=False)
+    )
     text = ", ".join(f"{who} {value:.2f}" for who, value in mean.items())
-    row = claim(f"mean S_S of {', '.join(names)}", "RELIEF is the best", text, holds=mean.index[0] == "RELIEF")
+    row = claim(
+        f"mean S_S of {', '.join(names)}",
+        "RELIEF is the best",
+        text,
+        holds=mean.index[0] == "RELIEF",
+    )
     compare("Section 4.2: the ten best features in genomics, on average", [row])
 
 
@@ -210,7 +278,10 @@ def genomics_on_average(tables: dict[str, pd.DataFrame]) -> None:
 
 def figures_1_to_3(opts: Namespace, name: str, weights: dict[str, list[Any]]) -> None:
     """What every inner fold selected: ten features, one band a selector."""
-    supports = {selector: np.vstack([places(fold) < 10 for fold in folds]) for selector, folds in weights.items()}
+    supports = {
+        selector: np.vstack([places(fold) < 10 for fold in folds])
+        for selector, folds in weights.items()
+    }
     with figure(opts, f"kalousis2007_raster_{name}", figsize=(9, 6)) as axes:
         SupportRasterDisplay.from_supports(supports).plot(axes)
 
@@ -218,10 +289,17 @@ def figures_1_to_3(opts: Namespace, name: str, weights: dict[str, list[Any]]) ->
 def between_selectors(opts: Namespace, name: str, X: Any, y: Any) -> None:
     """How alike selectors are on the same folds: in the ten features they select, and in what their models predict."""
     # Each row is left out twice, so that the predictions of two models of one selector can be compared, too.
-    cv = RepeatedStratifiedKFold(n_splits=5 if opts.quick else 10, n_repeats=2, random_state=0)
-    found = compare_selectors(classifiers(10, univariate=UNIVARIATE), X, y, cv=cv, measure="jaccard")
+    cv = RepeatedStratifiedKFold(
+        n_splits=5 if opts.quick else 10, n_repeats=2, random_state=0
+    )
+    found = compare_selectors(
+        classifiers(10, univariate=UNIVARIATE), X, y, cv=cv, measure="jaccard"
+    )
     overlap, agreement = found.overlap(), found.agreement()
-    compare(f"Section 4.2 and 6 on {name}: selectors against each other", _claims_between(overlap, agreement))
+    compare(
+        f"Section 4.2 and 6 on {name}: selectors against each other",
+        _claims_between(overlap, agreement),
+    )
     for text, table in {
         "S_S between selectors on the same fold (diagonal: between folds)": overlap,
         "Common features of ten (diagonal: selected)": found.shared_features(),
@@ -234,17 +312,43 @@ def between_selectors(opts: Namespace, name: str, X: Any, y: Any) -> None:
 def _claims_between(overlap: pd.DataFrame, agreement: pd.DataFrame) -> list[Row]:
     alike = [overlap.loc[a, b] for a, b in combinations(UNIVARIATE, 2)]
     low, high = min(alike), max(alike)
-    svms, other = overlap.loc["SVMONE", "SVMRFE"], overlap.loc["SVMONE"].drop(["SVMONE", "SVMRFE"]).max()
-    own, relief = overlap.loc["RELIEF", "RELIEF"], overlap.loc["RELIEF"].drop("RELIEF").max()
+    svms, other = (
+        overlap.loc["SVMONE", "SVMRFE"],
+        overlap.loc["SVMONE"].drop(["SVMONE", "SVMRFE"]).max(),
+    )
+    own, relief = (
+        overlap.loc["RELIEF", "RELIEF"],
+        overlap.loc["RELIEF"].drop("RELIEF").max(),
+    )
     lesser = f"{svms:.2f}; SVMONE and others at most {other:.2f}"
     different = f"at most {relief:.2f}; its own folds {own:.2f}"
     sets, equal = (table.loc["SVMRFE", "SVMRFE"] for table in (overlap, agreement))
     predictions = f"S_S {sets:.2f} between folds, {equal:.0%} of the predictions equal"
     return [
-        claim("univariate methods", "select roughly the same", f"{low:.2f} to {high:.2f}", holds=low > 0.5),
-        claim("SVMONE and SVMRFE", "similar, to a lesser extent", lesser, holds=other < svms < low),
-        claim("RELIEF and others", "distinctively different", different, holds=relief < min(low, own)),
-        claim("SVMRFE: different features", "may predict the same", predictions, holds=sets < 0.5 and equal > 0.9),
+        claim(
+            "univariate methods",
+            "select roughly the same",
+            f"{low:.2f} to {high:.2f}",
+            holds=low > 0.5,
+        ),
+        claim(
+            "SVMONE and SVMRFE",
+            "similar, to a lesser extent",
+            lesser,
+            holds=other < svms < low,
+        ),
+        claim(
+            "RELIEF and others",
+            "distinctively different",
+            different,
+            holds=relief < min(low, own),
+        ),
+        claim(
+            "SVMRFE: different features",
+            "may predict the same",
+            predictions,
+            holds=sets < 0.5 and equal > 0.9,
+        ),
     ]
 
 
@@ -253,17 +357,25 @@ def as_users_call_them(opts: Namespace, name: str, X: Any, y: Any) -> None:
     selectors = {
         "SVMRFE, a tenth of the remaining": SVMRFE(10),
         "RFE(SVC(...), step=0.1)": RFE(linear_svm(), n_features_to_select=10, step=0.1),
-        "SVMONE, SelectFromModel(SVC(...))": SelectFromModel(linear_svm(), max_features=10, threshold=-np.inf),
+        "SVMONE, SelectFromModel(SVC(...))": SelectFromModel(
+            linear_svm(), max_features=10, threshold=-np.inf
+        ),
     }
     training = [train for train, _ in FOLDS.split(X, y)][: 1 if opts.quick else 3]
     rows = []
     for label, selector in selectors.items():
         pipe = make_pipeline(MinMaxScaler(), selector)
         stabilities = [
-            StabilityCV(pipe, cv=FOLDS, measure="jaccard").fit(X[part], y[part]).stability_ for part in training
+            StabilityCV(pipe, cv=FOLDS, measure="jaccard")
+            .fit(X[part], y[part])
+            .stability_
+            for part in training
         ]
         rows.append(Row(label, "–", f"{np.mean(stabilities):.2f}", ""))
-    compare(f"S_S on {name} as a user of scikit-learn calls the SVMs, {len(training)} outer folds", rows)
+    compare(
+        f"S_S on {name} as a user of scikit-learn calls the SVMs, {len(training)} outer folds",
+        rows,
+    )
 
 
 # -- figures 4 to 6 ----------------------------------------------------------------------------------------------------
@@ -271,72 +383,149 @@ def as_users_call_them(opts: Namespace, name: str, X: Any, y: Any) -> None:
 
 def profile(folds: list[Any], sizes: list[int]) -> pd.DataFrame:
     """Mean over the outer folds, their smallest and largest value, and a selector that takes features at random."""
-    ranked, shuffled = [places(weights) for weights in folds], places(np.zeros(folds[0].shape))
-    stabilities = [[jaccard_stability(fold < size) for fold in ranked] for size in sizes]
+    ranked, shuffled = (
+        [places(weights) for weights in folds],
+        places(np.zeros(folds[0].shape)),
+    )
+    stabilities = [
+        [jaccard_stability(fold < size) for fold in ranked] for size in sizes
+    ]
     chance = [jaccard_stability(shuffled < size) for size in sizes]
     table = pd.DataFrame(stabilities, index=pd.Index(sizes, name="size"))
     return pd.DataFrame(
-        {"stability": table.mean(axis=1), "low": table.min(axis=1), "high": table.max(axis=1), "random": chance}
+        {
+            "stability": table.mean(axis=1),
+            "low": table.min(axis=1),
+            "high": table.max(axis=1),
+            "random": chance,
+        }
     )
 
 
 def figures_4_to_6(opts: Namespace, name: str, weights: dict[str, list[Any]]) -> None:
     n_features = weights["IG"][0].shape[1]
-    sizes = [int(size) for size in np.unique(np.geomspace(10, n_features - 1, 12 if opts.quick else 40).round())]
+    sizes = [
+        int(size)
+        for size in np.unique(
+            np.geomspace(10, n_features - 1, 12 if opts.quick else 40).round()
+        )
+    ]
     profiles = {selector: profile(folds, sizes) for selector, folds in weights.items()}
     with figure(opts, f"kalousis2007_profile_{name}", figsize=(8, 4.5)) as axes:
         StabilityProfileDisplay.from_profile(profiles, measure="jaccard").plot(axes)
         axes.set_title(name)
-    table = pd.DataFrame({selector: found["stability"] for selector, found in profiles.items()})
-    compare(f"Figures 4 to 6 on {name}: profiles of S_S", _claims_of_profiles(table, profiles["IG"]["random"]))
+    table = pd.DataFrame(
+        {selector: found["stability"] for selector, found in profiles.items()}
+    )
+    compare(
+        f"Figures 4 to 6 on {name}: profiles of S_S",
+        _claims_of_profiles(table, profiles["IG"]["random"]),
+    )
     note(f"S_S on {name} by the number of features:\n")
-    shown = table.assign(random=profiles["IG"]["random"]).iloc[:: max(1, len(table) // 10)]
+    shown = table.assign(random=profiles["IG"]["random"]).iloc[
+        :: max(1, len(table) // 10)
+    ]
     show(shown.map("{:.2f}".format).reset_index())
 
 
 def _claims_of_profiles(table: pd.DataFrame, chance: pd.Series) -> list[Row]:
     half = table.index[table.index <= table.index[-1] / 2][-1]
-    small, large = table.index[table.index <= 50], table.index[table.index >= table.index[-1] / 4]
+    small, large = (
+        table.index[table.index <= 50],
+        table.index[table.index >= table.index[-1] / 4],
+    )
     beyond = table.loc[half, "IG"] - chance[half]
     twins = np.ptp(table[UNIVARIATE].to_numpy(), axis=1).max()
     early = (table["SVMONE"] - table["SVMRFE"])[small].mean()
     late = (table["SVMONE"] - table["SVMRFE"])[large].abs().max()
     best, mean = table.mean().idxmax(), table.mean().max()
-    lead = (table.loc[small, "IG"] - table.loc[small, ["SVMONE", "SVMRFE"]].max(axis=1)).mean()
+    lead = (
+        table.loc[small, "IG"] - table.loc[small, ["SVMONE", "SVMRFE"]].max(axis=1)
+    ).mean()
     peak = table["IG"].iloc[: len(table) * 3 // 4].idxmax()
     text = f"peak at {peak}, {table.loc[peak, 'IG']:.2f}; at {half} {beyond:+.2f} beyond random"
     return [
-        claim("univariate", "a peak, then a drop to the random selector", text, holds=beyond < 0.1),
-        claim("IG, CHI and SYM", "indistinguishable", f"at most {twins:.2f} apart", holds=twins < 0.1),
-        claim("IG above the SVMs up to 50 features", "slightly", f"{lead:+.2f}", holds=lead > 0),
-        claim("SVMONE above SVMRFE up to 50 features", "yes", f"{early:+.2f}", holds=early > 0),
-        claim("SVMONE and SVMRFE from d/4 on", "converged", f"at most {late:.2f} apart", holds=late < 0.05),
-        claim("best profile overall", "RELIEF", f"{best} (mean {mean:.2f})", holds=best == "RELIEF"),
+        claim(
+            "univariate",
+            "a peak, then a drop to the random selector",
+            text,
+            holds=beyond < 0.1,
+        ),
+        claim(
+            "IG, CHI and SYM",
+            "indistinguishable",
+            f"at most {twins:.2f} apart",
+            holds=twins < 0.1,
+        ),
+        claim(
+            "IG above the SVMs up to 50 features",
+            "slightly",
+            f"{lead:+.2f}",
+            holds=lead > 0,
+        ),
+        claim(
+            "SVMONE above SVMRFE up to 50 features",
+            "yes",
+            f"{early:+.2f}",
+            holds=early > 0,
+        ),
+        claim(
+            "SVMONE and SVMRFE from d/4 on",
+            "converged",
+            f"at most {late:.2f} apart",
+            holds=late < 0.05,
+        ),
+        claim(
+            "best profile overall",
+            "RELIEF",
+            f"{best} (mean {mean:.2f})",
+            holds=best == "RELIEF",
+        ),
     ]
 
 
 # -- section 5 ---------------------------------------------------------------------------------------------------------
 
 
-def section_5(opts: Namespace, name: str, X: Any, y: Any, weights: dict[str, list[Any]]) -> None:
+def section_5(
+    opts: Namespace, name: str, X: Any, y: Any, weights: dict[str, list[Any]]
+) -> None:
     """The most stable of the selectors that do not err more often than another one."""
     sizes = (10,) if opts.quick else (10, 20, 30, 40, 50)
     table = pd.DataFrame([choice(size, X, y, weights) for size in sizes])
     compare(f"Section 5 on {name}: the choice", _claims_of_choice(name, table))
-    note("Points, error and nested S_S; the most stable of those with most points; what skstab recommends:\n")
+    note(
+        "Points, error and nested S_S; the most stable of those with most points; what skstab recommends:\n"
+    )
     show(table)
 
 
 def choice(size: int, X: Any, y: Any, weights: dict[str, list[Any]]) -> dict[str, Any]:
     """Points, error and nested stability of each selector, and which one is chosen."""
     found = compare_selectors(classifiers(size), X, y, cv=FOLDS, measure="jaccard")
-    wrong = pd.DataFrame({who: np.nansum(runs.runs_.row_losses["score"], axis=0) for who, runs in found.runs.items()})
+    wrong = pd.DataFrame(
+        {
+            who: np.nansum(runs.runs_.row_losses["score"], axis=0)
+            for who, runs in found.runs.items()
+        }
+    )
     scores = 1 - wrong.mean()
     points = points_of(wrong.corr(mcnemar), scores)
-    nested = {who: mean_over_folds(partial(top_stability, size=size), weights[who]) for who in scores.index}
-    cells = {who: f"{points[who]:.1f} {1 - scores[who]:.3f} {nested[who]:.2f}" for who in scores.index}
+    nested = {
+        who: mean_over_folds(partial(top_stability, size=size), weights[who])
+        for who in scores.index
+    }
+    cells = {
+        who: f"{points[who]:.1f} {1 - scores[who]:.3f} {nested[who]:.2f}"
+        for who in scores.index
+    }
     chosen = max(points.index[points == points.max()], key=nested.get)
-    return {"N": size, **cells, "chosen": chosen, "recommend()": found.recommend().selector}
+    return {
+        "N": size,
+        **cells,
+        "chosen": chosen,
+        "recommend()": found.recommend().selector,
+    }
 
 
 def mcnemar(a: Any, b: Any) -> float:
@@ -355,18 +544,30 @@ def points_of(pvalues: pd.DataFrame, scores: pd.Series) -> pd.Series:
 
 def _claims_of_choice(name: str, table: pd.DataFrame) -> list[Row]:
     cells = table.set_index("N").drop(columns=["chosen", "recommend()"])
-    alike = bool(cells.apply(lambda column: column.str.startswith("1.5")).to_numpy().all())
+    alike = bool(
+        cells.apply(lambda column: column.str.startswith("1.5")).to_numpy().all()
+    )
     chosen = ", ".join(table["chosen"])
     if name == "leukemia":
         first = table["chosen"].iloc[0]
         return [
             claim(
-                "errors", "indistinguishable for every N", "1.5 points each" if alike else "some differ", holds=alike
+                "errors",
+                "indistinguishable for every N",
+                "1.5 points each" if alike else "some differ",
+                holds=alike,
             ),
             claim("chosen at N = 10", "IG", first, holds=first == "IG"),
         ]
     early = table.loc[table["N"] <= 30, "chosen"]
-    return [claim("chosen at N = 10, 20, 30", "RELIEF", chosen, holds=bool((early == "RELIEF").all()))]
+    return [
+        claim(
+            "chosen at N = 10, 20, 30",
+            "RELIEF",
+            chosen,
+            holds=bool((early == "RELIEF").all()),
+        )
+    ]
 
 
 def main() -> None:

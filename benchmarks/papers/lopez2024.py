@@ -9,7 +9,9 @@ The jackknife interval, the default of skstab, is a third column.
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 from itertools import combinations, product
 from typing import NamedTuple
@@ -63,19 +65,28 @@ def published():
     """Table 1 by number of runs, interval and level."""
     cells = {}
     for m, name, *numbers in (line.split() for line in TABLE_1.strip().splitlines()):
-        for level, width, deviation in zip(LEVELS, numbers[::2], numbers[1::2], strict=True):
+        for level, width, deviation in zip(
+            LEVELS, numbers[::2], numbers[1::2], strict=True
+        ):
             mean, spread = width.rstrip(")").split("(")
-            cells[int(m), name, level] = Cell(float(mean), float(spread), float(deviation))
+            cells[int(m), name, level] = Cell(
+                float(mean), float(spread), float(deviation)
+            )
     return cells
 
 
 def measured(repeats):
     """The same cells of our own, and those of the jackknife."""
-    keys = [(m, name, level) for m in reversed(RUNS) for name in METHODS for level in LEVELS]  # the longest first
+    keys = [
+        (m, name, level) for m in reversed(RUNS) for name in METHODS for level in LEVELS
+    ]  # the longest first
     found = Parallel(n_jobs=2)(
-        delayed(intervals)(PROBABILITIES, m, METHODS[name], level, repeats) for m, name, level in keys
+        delayed(intervals)(PROBABILITIES, m, METHODS[name], level, repeats)
+        for m, name, level in keys
     )
-    return {key: cell_of(ends, level=key[2]) for key, ends in zip(keys, found, strict=True)}
+    return {
+        key: cell_of(ends, level=key[2]) for key, ends in zip(keys, found, strict=True)
+    }
 
 
 def cell_of(ends, *, level):
@@ -91,17 +102,30 @@ def side_by_side(text, found, field, as_text):
             row = {"M": m, "1 − α": level}
             for name in ("P.I.", "C.I."):
                 theirs, ours = in_paper[m, name, level], found[m, name, level]
-                row[f"{name} published"], row[f"{name} measured"] = as_text(theirs), as_text(ours)
-                row[f"{name} distance"] = f"{getattr(ours, field) - getattr(theirs, field):+.2f}"
+                row[f"{name} published"], row[f"{name} measured"] = (
+                    as_text(theirs),
+                    as_text(ours),
+                )
+                row[f"{name} distance"] = (
+                    f"{getattr(ours, field) - getattr(theirs, field):+.2f}"
+                )
             rows.append(row | {"jackknife": as_text(found[m, "jackknife", level])})
     section(text)
     show(pd.DataFrame(rows))
-    gaps = [abs(getattr(found[key], field) - getattr(cell, field)) for key, cell in in_paper.items()]
+    gaps = [
+        abs(getattr(found[key], field) - getattr(cell, field))
+        for key, cell in in_paper.items()
+    ]
     note(f"Distance: {np.mean(gaps):.3f} on average, at most {max(gaps):.3f}.")
 
 
 def table_1(found, repeats):
-    side_by_side(f"Table 1: mean width (deviation), {repeats} repeats", found, "width", Cell.efficiency)
+    side_by_side(
+        f"Table 1: mean width (deviation), {repeats} repeats",
+        found,
+        "width",
+        Cell.efficiency,
+    )
     side_by_side(
         f"Table 1: deviation of the coverage from the level, {repeats} repeats",
         found,
@@ -113,7 +137,10 @@ def table_1(found, repeats):
 def on_trial_values(ends, n_runs):
     """What is left of exact intervals when only 500 trial values are tested, as in section 4."""
     trials = np.linspace(-1 / ((n_runs + 1) // 2 - 1), 1, 500)
-    low, high = (np.searchsorted(trials, ends[:, at], side=side) for at, side in enumerate(("left", "right")))
+    low, high = (
+        np.searchsorted(trials, ends[:, at], side=side)
+        for at, side in enumerate(("left", "right"))
+    )
     return np.column_stack([trials[low], trials[high - 1]])
 
 
@@ -122,10 +149,24 @@ def trial_values(repeats):
     rows = []
     for m, level in product((5, 6), (0.9, 0.5, 0.3)):
         exact = intervals(PROBABILITIES, m, "conformal", level, repeats)
-        exact_cell, tested_cell = (cell_of(ends, level=level) for ends in (exact, on_trial_values(exact, m)))
-        shown = {"published": published()[m, "P.I.", level], "exact": exact_cell, "500 trial values": tested_cell}
-        rows.append({"M": m, "1 − α": level, **{name: f"{cell.deviation:+.2f}" for name, cell in shown.items()}})
-    section(f"Table 1: deviation of the coverage of P.I., exact and on 500 trial values, {repeats} repeats")
+        exact_cell, tested_cell = (
+            cell_of(ends, level=level) for ends in (exact, on_trial_values(exact, m))
+        )
+        shown = {
+            "published": published()[m, "P.I.", level],
+            "exact": exact_cell,
+            "500 trial values": tested_cell,
+        }
+        rows.append(
+            {
+                "M": m,
+                "1 − α": level,
+                **{name: f"{cell.deviation:+.2f}" for name, cell in shown.items()},
+            }
+        )
+    section(
+        f"Table 1: deviation of the coverage of P.I., exact and on 500 trial values, {repeats} repeats"
+    )
     show(pd.DataFrame(rows))
 
 
@@ -133,15 +174,33 @@ def figure_3(opts, found, repeats):
     """Coverage against the level."""
     noise = 2 * np.sqrt(0.25 / repeats)
     rows = []
-    for name, text in (("P.I.", "valid everywhere"), ("C.I.", "too low everywhere"), ("jackknife", "– (ours)")):
-        gaps = np.array([found[m, name, level].deviation for m in RUNS for level in LEVELS])
+    for name, text in (
+        ("P.I.", "valid everywhere"),
+        ("C.I.", "too low everywhere"),
+        ("jackknife", "– (ours)"),
+    ):
+        gaps = np.array(
+            [found[m, name, level].deviation for m in RUNS for level in LEVELS]
+        )
         holds = gaps.max() < noise if name == "C.I." else gaps.min() > -noise
-        rows.append(claim(name, text, f"deviations {gaps.min():+.2f} to {gaps.max():+.2f}", holds=bool(holds)))
+        rows.append(
+            claim(
+                name,
+                text,
+                f"deviations {gaps.min():+.2f} to {gaps.max():+.2f}",
+                holds=bool(holds),
+            )
+        )
     compare("Figure 3: coverage at four levels and six numbers of runs", rows)
     with figure(opts, "lopez2024_figure_3", 2, 3, sharex=True, sharey=True) as axes:
         for m, ax in zip(RUNS, axes.flat, strict=True):
             for name in METHODS:
-                ax.plot(LEVELS, [level + found[m, name, level].deviation for level in LEVELS], marker="o", label=name)
+                ax.plot(
+                    LEVELS,
+                    [level + found[m, name, level].deviation for level in LEVELS],
+                    marker="o",
+                    label=name,
+                )
             ax.plot([0, 1], [0, 1], "k--")
             ax.set(xlabel="level 1 − α", ylabel="coverage", title=f"M = {m}")
         axes[0, 0].legend()
@@ -150,15 +209,25 @@ def figure_3(opts, found, repeats):
 def subset_values(n_runs, size, seed):
     """Stabilities of all subsets of so many runs of one sample."""
     runs = draw_runs(PROBABILITIES, n_runs, (n_runs, seed))
-    return np.array([stability_score(runs[list(subset)]) for subset in combinations(range(n_runs), size)])
+    return np.array(
+        [
+            stability_score(runs[list(subset)])
+            for subset in combinations(range(n_runs), size)
+        ]
+    )
 
 
 def figure_1(opts):
     """Stabilities of the subsets of one sample for each number of runs, their mean, and the true stability."""
     truth = population_stability(PROBABILITIES)
-    found = {(m, size): subset_values(m, size, seed=0) for m, size in SUBSET_SIZES.items()}
+    found = {
+        (m, size): subset_values(m, size, seed=0) for m, size in SUBSET_SIZES.items()
+    }
     by_size = {
-        size: np.mean([np.abs(v - truth).mean() for (_, k), v in found.items() if k == size]) for _, size in found
+        size: np.mean(
+            [np.abs(v - truth).mean() for (_, k), v in found.items() if k == size]
+        )
+        for _, size in found
     }
     ordered = [by_size[size] for size in sorted(by_size)]
     apart = [abs(values.mean() - truth) for values in found.values()]
@@ -170,9 +239,17 @@ def figure_1(opts):
                 f"distance from Φ, κ = {', '.join(map(str, sorted(by_size)))}",
                 "closer for larger κ",
                 shown,
-                holds=bool(ordered[-1] < ordered[0] and np.corrcoef(sorted(by_size), ordered)[0, 1] < 0),
+                holds=bool(
+                    ordered[-1] < ordered[0]
+                    and np.corrcoef(sorted(by_size), ordered)[0, 1] < 0
+                ),
             ),
-            claim("mean of the subsets", "very close to Φ", f"at most {max(apart):.3f} away", holds=max(apart) < 0.1),
+            claim(
+                "mean of the subsets",
+                "very close to Φ",
+                f"at most {max(apart):.3f} away",
+                holds=max(apart) < 0.1,
+            ),
         ],
     )
     with figure(opts, "lopez2024_figure_1", 2, 3, sharey=True) as axes:
@@ -193,7 +270,9 @@ def residuals(n_runs, size, repeats):
 def figure_2(opts, repeats):
     """Residuals of the mean over subsets of the runs."""
     cells = list(SUBSET_SIZES.items())
-    found = Parallel(n_jobs=2)(delayed(residuals)(m, size, repeats) for m, size in cells)
+    found = Parallel(n_jobs=2)(
+        delayed(residuals)(m, size, repeats) for m, size in cells
+    )
     spread = np.array([values.std() for values in found])
     compare(
         f"Figure 2: residuals of the mean over all κ-subsets ({repeats} repeats)",
@@ -211,7 +290,9 @@ def figure_2(opts, repeats):
                 "from M = 5 to 10",
                 "improve with M",
                 f"deviation {spread[0]:.3f} to {spread[-1]:.3f}",
-                holds=bool(spread[-1] < spread[0] and np.corrcoef(RUNS, spread)[0, 1] < -0.9),
+                holds=bool(
+                    spread[-1] < spread[0] and np.corrcoef(RUNS, spread)[0, 1] < -0.9
+                ),
             )
         ],
     )

@@ -8,7 +8,9 @@ The paper's measure, the mean correlation of two sets, is `phi`.
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 from typing import NamedTuple
 
@@ -26,10 +28,24 @@ from _redundancy import (
     search_lasso,
     table_of_errors,
 )
-from _simulations import N_FEATURES, N_RUNS, curves, draw_curves, first_features, random_features, span
+from _simulations import (
+    N_FEATURES,
+    N_RUNS,
+    curves,
+    draw_curves,
+    first_features,
+    random_features,
+    span,
+)
 from _tables import claim, compare, elapsed, figure, number, options, title
 
-from skstab import ParetoFrontDisplay, SelectionFrequencyDisplay, measure_table, pareto_front, stability_score
+from skstab import (
+    ParetoFrontDisplay,
+    SelectionFrequencyDisplay,
+    measure_table,
+    pareto_front,
+    stability_score,
+)
 
 MEASURE = "phi"
 
@@ -63,22 +79,51 @@ def section_2():
 
 def figure_1(opts):
     """The maximum, and only the maximum, means identical sets."""
-    same = curves(["lustgarten", MEASURE], lambda k: first_features(np.repeat(k, N_RUNS)))
-    varied = curves(["wald", "cwrel", MEASURE], lambda k: first_features(np.repeat([k, k - 1], N_RUNS // 2)))
+    same = curves(
+        ["lustgarten", MEASURE], lambda k: first_features(np.repeat(k, N_RUNS))
+    )
+    varied = curves(
+        ["wald", "cwrel", MEASURE],
+        lambda k: first_features(np.repeat([k, k - 1], N_RUNS // 2)),
+    )
     always = {name: bool(np.allclose(values, 1)) for name, values in varied.items()}
     compare(
         f"Figure 1: the maximum (d = {N_FEATURES}, M = {N_RUNS}, k = 2 … 9)",
         [
-            claim("left, lustgarten", "varies with k", span(same["lustgarten"]), holds=np.ptp(same["lustgarten"]) > 0),
-            claim("left, phi", "1 (property 3)", span(same[MEASURE]), holds=bool(np.allclose(same[MEASURE], 1))),
-            claim("right, wald", "1 for all k", span(varied["wald"]), holds=always["wald"]),
-            claim("right, cwrel", "1 for all k", span(varied["cwrel"]), holds=always["cwrel"]),
-            claim("right, phi", "below 1 (property 3)", span(varied[MEASURE]), holds=varied[MEASURE].max() < 1),
+            claim(
+                "left, lustgarten",
+                "varies with k",
+                span(same["lustgarten"]),
+                holds=np.ptp(same["lustgarten"]) > 0,
+            ),
+            claim(
+                "left, phi",
+                "1 (property 3)",
+                span(same[MEASURE]),
+                holds=bool(np.allclose(same[MEASURE], 1)),
+            ),
+            claim(
+                "right, wald", "1 for all k", span(varied["wald"]), holds=always["wald"]
+            ),
+            claim(
+                "right, cwrel",
+                "1 for all k",
+                span(varied["cwrel"]),
+                holds=always["cwrel"],
+            ),
+            claim(
+                "right, phi",
+                "below 1 (property 3)",
+                span(varied[MEASURE]),
+                holds=varied[MEASURE].max() < 1,
+            ),
         ],
     )
     with figure(opts, "nogueira2016_figure_1", 1, 2) as axes:
         draw_curves(axes[0], same, "the same k features in all runs")
-        draw_curves(axes[1], varied, "k features in one half of the runs, k − 1 in the other")
+        draw_curves(
+            axes[1], varied, "k features in one half of the runs, k − 1 in the other"
+        )
 
 
 def runs_of_random_size(size):
@@ -90,15 +135,44 @@ def figure_2(opts):
     """Stability of random selections, and theorem 2."""
     biased = ["hamming", "jaccard", "pog", "dice"]
     values = curves([*biased, MEASURE], runs_of_random_size)
-    rows = [claim(name, "not constant", span(values[name]), holds=bool(np.ptp(values[name]) > 0.1)) for name in biased]
+    rows = [
+        claim(
+            name,
+            "not constant",
+            span(values[name]),
+            holds=bool(np.ptp(values[name]) > 0.1),
+        )
+        for name in biased
+    ]
     # At k = 9 a quarter of the runs select everything.
     within, last = values[MEASURE][:-1], values[MEASURE][-1]
-    rows.append(claim("phi, k = 2 … 8", "0 on average", span(within), holds=np.abs(within).max() < 0.03))
-    rows.append(claim("phi, k = 9", "0 on average", f"{last:.2f}", holds=abs(last) < 0.03))
-    equal = curves([MEASURE, "kuncheva", "wald", "npog"], lambda k: random_features(np.repeat(k, N_RUNS)))
+    rows.append(
+        claim(
+            "phi, k = 2 … 8",
+            "0 on average",
+            span(within),
+            holds=np.abs(within).max() < 0.03,
+        )
+    )
+    rows.append(
+        claim("phi, k = 9", "0 on average", f"{last:.2f}", holds=abs(last) < 0.03)
+    )
+    equal = curves(
+        [MEASURE, "kuncheva", "wald", "npog"],
+        lambda k: random_features(np.repeat(k, N_RUNS)),
+    )
     apart = np.ptp(list(equal.values()), axis=0).max()
-    rows.append(claim("theorem 2: phi, kuncheva, wald, npog", "equal, constant k", f"{apart:.0e}", holds=apart < 1e-9))
-    compare(f"Figure 2: random selections (d = {N_FEATURES}, M = {N_RUNS}, k = 2 … 9)", rows)
+    rows.append(
+        claim(
+            "theorem 2: phi, kuncheva, wald, npog",
+            "equal, constant k",
+            f"{apart:.0e}",
+            holds=apart < 1e-9,
+        )
+    )
+    compare(
+        f"Figure 2: random selections (d = {N_FEATURES}, M = {N_RUNS}, k = 2 … 9)", rows
+    )
     with figure(opts, "nogueira2016_figure_2") as axes:
         draw_curves(axes, values, "random selections")
 
@@ -119,7 +193,18 @@ def scenarios(n_runs=7000, n_features=15, size=6):
 def table_1():
     """The properties of the measures; of the marks only what the text says can be read."""
     table = measure_table()
-    ten = ["jaccard", "hamming", "dice", "pog", "kuncheva", "npog", "lustgarten", "wald", "krizek", "cwrel"]
+    ten = [
+        "jaccard",
+        "hamming",
+        "dice",
+        "pog",
+        "kuncheva",
+        "npog",
+        "lustgarten",
+        "wald",
+        "krizek",
+        "cwrel",
+    ]
     four = ["fully_defined", "bounded", "maximum", "chance_corrected"]
     all_four = [name for name in [*ten, MEASURE] if table.loc[name, four].all()]
     undefined = [name for name in ten if not table.loc[name, "fully_defined"]]
@@ -128,7 +213,12 @@ def table_1():
     compare(
         "Table 1: properties of ten measures, as far as the text states them",
         [
-            claim("with all four properties", "phi alone", ", ".join(all_four), holds=all_four == [MEASURE]),
+            claim(
+                "with all four properties",
+                "phi alone",
+                ", ".join(all_four),
+                holds=all_four == [MEASURE],
+            ),
             claim(
                 "not fully defined",
                 "krizek, kuncheva",
@@ -153,7 +243,9 @@ def table_1():
 
 def theorem_3():
     """The lower bound of the mean correlation of M runs."""
-    lowest = {m: stability_score(np.eye(m, dtype=bool), measure=MEASURE) for m in (2, 4, 8)}
+    lowest = {
+        m: stability_score(np.eye(m, dtype=bool), measure=MEASURE) for m in (2, 4, 8)
+    }
     measured = ", ".join(f"{value:.2f} at M = {m}" for m, value in lowest.items())
     holds = all(np.isclose(value, -1 / (m - 1)) for m, value in lowest.items())
     compare(
@@ -174,7 +266,11 @@ def figure_3(opts):
     with figure(opts, "nogueira2016_figure_3", 1, 3, sharey=True) as axes:
         for ax, one, value in zip(axes, runs, found, strict=True):
             ax.bar(np.arange(1, 16), one.mean(axis=0))
-            ax.set(xlabel="feature", ylabel="selection frequency", title=f"stability {value:.2f}")
+            ax.set(
+                xlabel="feature",
+                ylabel="selection frequency",
+                title=f"stability {value:.2f}",
+            )
 
 
 # -- section 5: the penalty of the lasso -------------------------------------------------------------------------------
@@ -193,7 +289,9 @@ NO_REDUNDANCY, LEAST_ERROR, TRADE_OFF = 4.12e-4, 0.009, 0.023
 
 
 def candidates(n_penalties):
-    return np.unique([*np.geomspace(0.3, 2e-4, n_penalties), NO_REDUNDANCY, LEAST_ERROR, TRADE_OFF])[::-1]
+    return np.unique(
+        [*np.geomspace(0.3, 2e-4, n_penalties), NO_REDUNDANCY, LEAST_ERROR, TRADE_OFF]
+    )[::-1]
 
 
 def index_of(found, penalty):
@@ -207,7 +305,9 @@ def out_of_bag_errors(found):
 
 
 def draw_path(axes, found, values, name, marked):
-    axes.semilogx([penalty_of(found, index) for index in range(len(values))], values, marker=".")
+    axes.semilogx(
+        [penalty_of(found, index) for index in range(len(values))], values, marker="."
+    )
     axes.axvline(marked, color="r", ls="--")
     axes.set(xlabel="λ", ylabel=name)
 
@@ -222,7 +322,9 @@ def figure_4(opts, found, n_runs):
         [
             number("λ = 4.12e-4: OOB error", 0.30, out_of_bag_errors(found)[at]),
             number("λ = 4.12e-4: stability", 0.98, stability[at]),
-            number("λ of the least error", NO_REDUNDANCY, penalty_of(found, best), digits=5),
+            number(
+                "λ of the least error", NO_REDUNDANCY, penalty_of(found, best), digits=5
+            ),
             claim(
                 "stability there and at its best",
                 "the same",
@@ -245,8 +347,15 @@ def figure_5(opts, found, n_runs):
     compare(
         f"Figure 5: ρ = 0.3 (M = {n_runs})",
         [
-            number("λ of the least error", LEAST_ERROR, penalty_of(found, best), digits=3),
-            number("λ of the trade-off (ours: of the best stability)", TRADE_OFF, penalty_of(found, stable), digits=3),
+            number(
+                "λ of the least error", LEAST_ERROR, penalty_of(found, best), digits=3
+            ),
+            number(
+                "λ of the trade-off (ours: of the best stability)",
+                TRADE_OFF,
+                penalty_of(found, stable),
+                digits=3,
+            ),
             claim(
                 "stability from λ = 0.009 to 0.023",
                 "drastically higher",
@@ -259,7 +368,12 @@ def figure_5(opts, found, n_runs):
                 "{:.1f} to {:.1f}".format(*error[theirs]),
                 holds=np.ptp(error[theirs]) < 0.05 * np.ptp(error),
             ),
-            claim("λ = 0.023", "on the Pareto front", "yes" if on_front[1] else "no", holds=bool(on_front[1])),
+            claim(
+                "λ = 0.023",
+                "on the Pareto front",
+                "yes" if on_front[1] else "no",
+                holds=bool(on_front[1]),
+            ),
         ],
     )
     with figure(opts, "nogueira2016_figure_5", 1, 2, figsize=(12, 4)) as axes:
@@ -269,26 +383,48 @@ def figure_5(opts, found, n_runs):
 
 def figure_6(opts, found, rows):
     """Selection frequencies of the two penalties."""
-    runs = {penalty: runs_of(found, index_of(found, penalty), rows) for penalty in (LEAST_ERROR, TRADE_OFF)}
-    irrelevant = [fitted.selection_frequencies_[N_RELEVANT:] for fitted in runs.values()]
-    ever = [f"{(f > 0).sum()} of {f.size} ever selected, at most in {f.max():.0%} of the runs" for f in irrelevant]
+    runs = {
+        penalty: runs_of(found, index_of(found, penalty), rows)
+        for penalty in (LEAST_ERROR, TRADE_OFF)
+    }
+    irrelevant = [
+        fitted.selection_frequencies_[N_RELEVANT:] for fitted in runs.values()
+    ]
+    ever = [
+        f"{(f > 0).sum()} of {f.size} ever selected, at most in {f.max():.0%} of the runs"
+        for f in irrelevant
+    ]
     compare(
         "Figure 6: irrelevant features in the runs, ρ = 0.3",
         [
-            claim("λ = 0.009", "not distinguishable", ever[0], holds=bool((irrelevant[0] > 0).mean() > 0.5)),
-            claim("λ = 0.023", "two ever selected, in 1%", ever[1], holds=bool(irrelevant[1].max() <= 0.02)),
+            claim(
+                "λ = 0.009",
+                "not distinguishable",
+                ever[0],
+                holds=bool((irrelevant[0] > 0).mean() > 0.5),
+            ),
+            claim(
+                "λ = 0.023",
+                "two ever selected, in 1%",
+                ever[1],
+                holds=bool(irrelevant[1].max() <= 0.02),
+            ),
         ],
     )
     with figure(opts, "nogueira2016_figure_6", 1, 2, figsize=(12, 4)) as axes:
         for (penalty, fitted), ax in zip(runs.items(), axes, strict=True):
-            SelectionFrequencyDisplay.from_estimator(fitted).plot(ax, top_k=None, order="column", legend=False)
+            SelectionFrequencyDisplay.from_estimator(fitted).plot(
+                ax, top_k=None, order="column", legend=False
+            )
             ax.axvline(N_RELEVANT - 0.5, color="r")
             ax.set_title(f"λ = {penalty}")
 
 
 def section_5(opts, size):
     """The lasso at four redundancies."""
-    chosen, final = zip(*(halves(redundancy) for redundancy in REDUNDANCIES), strict=True)
+    chosen, final = zip(
+        *(halves(redundancy) for redundancy in REDUNDANCIES), strict=True
+    )
     penalties = candidates(size.penalties)
     searches = {
         redundancy: search_lasso(penalties, rows, n_runs=size.runs, measure=MEASURE)

@@ -8,7 +8,9 @@ Figure 12 needs spambase, sonar and madelon in the folder of --data; its fourth 
 
 import os
 
-os.environ.update(dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"))
+os.environ.update(
+    dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1")
+)
 
 from typing import NamedTuple
 
@@ -16,7 +18,16 @@ import numpy as np
 import pandas as pd
 from _nogueira2018_chance import section_3_5, section_4, section_7_2, tables_6_and_7
 from _nogueira2018_selection import figure_12
-from _nogueira2018_theory import figure_1, figure_2, figure_3, figure_4, figure_5, section_5_2, table_2, table_4
+from _nogueira2018_theory import (
+    figure_1,
+    figure_2,
+    figure_3,
+    figure_4,
+    figure_5,
+    section_5_2,
+    table_2,
+    table_4,
+)
 from _redundancy import (
     N_RELEVANT,
     SCORE,
@@ -77,21 +88,47 @@ def front(found):
 def rows_of_low_redundancy(found):
     """What the text says about ρ = 0.3."""
     best, stable = choices(found).values()
-    lost, gain = (abs(np.diff(column(found, name)[[best, stable]])[0]) for name in (SCORE, "nogueira"))
+    lost, gain = (
+        abs(np.diff(column(found, name)[[best, stable]])[0])
+        for name in (SCORE, "nogueira")
+    )
     return [
-        number("ρ = 0.3: λ of the best likelihood", 0.0051, penalty_of(found, best), digits=4),
-        number("ρ = 0.3: λ of the best stability", 0.0187, penalty_of(found, stable), digits=4),
+        number(
+            "ρ = 0.3: λ of the best likelihood",
+            0.0051,
+            penalty_of(found, best),
+            digits=4,
+        ),
+        number(
+            "ρ = 0.3: λ of the best stability",
+            0.0187,
+            penalty_of(found, stable),
+            digits=4,
+        ),
         number("ρ = 0.3: best stability", 0.63, column(found, "nogueira")[stable]),
-        claim("ρ = 0.3: loss of likelihood", "negligible", f"{lost:.3f} for +{gain:.2f}", holds=bool(lost < 0.03)),
+        claim(
+            "ρ = 0.3: loss of likelihood",
+            "negligible",
+            f"{lost:.3f} for +{gain:.2f}",
+            holds=bool(lost < 0.03),
+        ),
     ]
 
 
 def rows_across_redundancies(searches):
     none = column(searches[0.0], "nogueira")[list(choices(searches[0.0]).values())]
     tops = [column(found, "nogueira").max() for found in searches.values()]
-    errors = [1 - column(found, "accuracy")[front(found)[[0, -1]]] for found in searches.values()]
+    errors = [
+        1 - column(found, "accuracy")[front(found)[[0, -1]]]
+        for found in searches.values()
+    ]
     return [
-        claim("ρ = 0: both choices", "similar stability", "{:.3f}, {:.3f}".format(*none), holds=np.ptp(none) < 0.03),
+        claim(
+            "ρ = 0: both choices",
+            "similar stability",
+            "{:.3f}, {:.3f}".format(*none),
+            holds=np.ptp(none) < 0.03,
+        ),
         claim(
             "best stability, ρ = 0 … 0.8",
             "falls with redundancy",
@@ -110,35 +147,55 @@ def rows_across_redundancies(searches):
 def draw_figure_7(opts, searches):
     with figure(opts, "nogueira2018_figure_7", 2, 2, figsize=(12, 8)) as axes:
         for (redundancy, found), ax in zip(searches.items(), axes.flat, strict=True):
-            ParetoFrontDisplay.from_search(found, SCORE, "nogueira").plot(ax, legend=redundancy == 0)
+            ParetoFrontDisplay.from_search(found, SCORE, "nogueira").plot(
+                ax, legend=redundancy == 0
+            )
             ax.set_title(f"ρ = {redundancy}")
 
 
 def draw_figure_8(opts, searches):
     with figure(opts, "nogueira2018_figure_8") as axes:
         for redundancy, found in searches.items():
-            points = (column(found, metric)[front(found)] for metric in (SCORE, "nogueira"))
+            points = (
+                column(found, metric)[front(found)] for metric in (SCORE, "nogueira")
+            )
             axes.plot(*points, "-o", ms=4, label=redundancy)
-        axes.set(xlabel="OOB log-likelihood of a row", ylabel="stability", title="Pareto fronts")
+        axes.set(
+            xlabel="OOB log-likelihood of a row",
+            ylabel="stability",
+            title="Pareto fronts",
+        )
         axes.legend(title="ρ")
 
 
 def draw_figure_6(opts, searches):
-    with figure(opts, "nogueira2018_figure_6", len(searches), 2, figsize=(9, 11), sharex=True) as axes:
+    with figure(
+        opts, "nogueira2018_figure_6", len(searches), 2, figsize=(9, 11), sharex=True
+    ) as axes:
         for (redundancy, found), row in zip(searches.items(), axes, strict=True):
-            penalties = [penalty_of(found, index) for index in range(len(column(found, SCORE)))]
+            penalties = [
+                penalty_of(found, index) for index in range(len(column(found, SCORE)))
+            ]
             for ax, metric in zip(row, (SCORE, "nogueira"), strict=True):
                 ax.semilogx(penalties, column(found, metric), marker=".")
-                for index, colour in zip(choices(found).values(), ("deeppink", "k"), strict=True):
+                for index, colour in zip(
+                    choices(found).values(), ("deeppink", "k"), strict=True
+                ):
                     ax.axvline(penalties[index], color=colour, ls="--")
-                ax.set(xlabel="λ", ylabel={SCORE: "log-likelihood"}.get(metric, "stability"), title=f"ρ = {redundancy}")
+                ax.set(
+                    xlabel="λ",
+                    ylabel={SCORE: "log-likelihood"}.get(metric, "stability"),
+                    title=f"ρ = {redundancy}",
+                )
 
 
 def compare_frequencies(opts, name, runs):
     """Draw how often two candidates select each feature, and return the frequencies of the irrelevant ones."""
     with figure(opts, name, 1, 2, figsize=(12, 4)) as axes:
         for (text, fitted), ax in zip(runs.items(), axes, strict=True):
-            SelectionFrequencyDisplay.from_estimator(fitted).plot(ax, top_k=None, order="column", legend=False)
+            SelectionFrequencyDisplay.from_estimator(fitted).plot(
+                ax, top_k=None, order="column", legend=False
+            )
             ax.axvline(N_RELEVANT - 0.5, color="r")
             ax.set_title(text)
     return [fitted.selection_frequencies_[N_RELEVANT:] for fitted in runs.values()]
@@ -146,14 +203,30 @@ def compare_frequencies(opts, name, runs):
 
 def figure_9(opts, found, rows):
     """Selection frequencies at high redundancy."""
-    runs = {f"best {name}": runs_of(found, index, rows) for name, index in choices(found).items()}
+    runs = {
+        f"best {name}": runs_of(found, index, rows)
+        for name, index in choices(found).items()
+    }
     likely, stable = compare_frequencies(opts, "nogueira2018_figure_9", runs)
-    ever = [f"{(f > 0).sum()} of {f.size} ever, at most {f.max():.0%}" for f in (likely, stable)]
+    ever = [
+        f"{(f > 0).sum()} of {f.size} ever, at most {f.max():.0%}"
+        for f in (likely, stable)
+    ]
     compare(
         "Figure 9: irrelevant features in the runs, ρ = 0.8",
         [
-            claim("best likelihood", "not distinguishable", ever[0], holds=bool((likely > 0).mean() > 0.5)),
-            claim("likelihood and stability", "never selected", ever[1], holds=bool(stable.max() == 0)),
+            claim(
+                "best likelihood",
+                "not distinguishable",
+                ever[0],
+                holds=bool((likely > 0).mean() > 0.5),
+            ),
+            claim(
+                "likelihood and stability",
+                "never selected",
+                ever[1],
+                holds=bool(stable.max() == 0),
+            ),
         ],
     )
 
@@ -161,7 +234,9 @@ def figure_9(opts, found, rows):
 def section_6_1(opts, size):
     """The lasso at four redundancies."""
     penalties = np.geomspace(0.3, 4e-4, size.penalties)
-    chosen, final = zip(*(halves(redundancy) for redundancy in REDUNDANCIES), strict=True)
+    chosen, final = zip(
+        *(halves(redundancy) for redundancy in REDUNDANCIES), strict=True
+    )
     searches = {
         redundancy: search_lasso(penalties, rows, n_runs=size.runs)
         for redundancy, rows in zip(REDUNDANCIES, chosen, strict=True)
@@ -184,15 +259,23 @@ def section_6_1(opts, size):
 
 
 L1_SHARES = (0.05, 0.5, 1.0)
-NET_PENALTIES = np.array([0.02, 0.05, 0.1, 0.16, 0.25, 0.4, 0.56, 0.66, 0.76, 0.88, 1.0])
+NET_PENALTIES = np.array(
+    [0.02, 0.05, 0.1, 0.16, 0.25, 0.4, 0.56, 0.66, 0.76, 0.88, 1.0]
+)
 
 
 def section_6_1_3(opts, size):
     """The elastic net at high redundancy; the paper's α is the share of the L1 penalty."""
     rows, _ = halves(0.8)
-    net = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", max_iter=2000, random_state=0))
+    net = make_pipeline(
+        StandardScaler(),
+        LogisticRegression(solver="saga", max_iter=2000, random_state=0),
+    )
     # α = 1 selects nothing beyond λ = 0.35.
-    grid = [{"l1_ratio": [share], "C": inverse(NET_PENALTIES[NET_PENALTIES * share < 0.3])} for share in L1_SHARES]
+    grid = [
+        {"l1_ratio": [share], "C": inverse(NET_PENALTIES[NET_PENALTIES * share < 0.3])}
+        for share in L1_SHARES
+    ]
     found = search(net, grid, rows, n_runs=size.runs, measure="nogueira")
     table = net_table(found)
     draw_figure_10(opts, table)
@@ -203,19 +286,33 @@ def section_6_1_3(opts, size):
 
 
 def net_table(found):
-    table = pd.DataFrame(found.cv_results_["params"]).rename(columns=lambda name: name.rpartition("__")[2])
-    metrics = {"likelihood": SCORE, "stability": "nogueira", "n_features": "n_features", "accuracy": "accuracy"}
+    table = pd.DataFrame(found.cv_results_["params"]).rename(
+        columns=lambda name: name.rpartition("__")[2]
+    )
+    metrics = {
+        "likelihood": SCORE,
+        "stability": "nogueira",
+        "n_features": "n_features",
+        "accuracy": "accuracy",
+    }
     return table.assign(
-        penalty=inverse(table["C"]).round(6), **{name: column(found, metric) for name, metric in metrics.items()}
+        penalty=inverse(table["C"]).round(6),
+        **{name: column(found, metric) for name, metric in metrics.items()},
     )
 
 
 def draw_figure_10(opts, table):
     with figure(opts, "nogueira2018_figure_10", 1, 3) as axes:
-        for ax, metric in zip(axes, ("n_features", "likelihood", "stability"), strict=True):
+        for ax, metric in zip(
+            axes, ("n_features", "likelihood", "stability"), strict=True
+        ):
             for share, lines in table.groupby("l1_ratio"):
-                ax.plot(lines["penalty"], lines[metric], marker=".", label=f"α = {share}")
-            ax.set(xlabel="λ", ylabel=metric.replace("n_features", "number of features"))
+                ax.plot(
+                    lines["penalty"], lines[metric], marker=".", label=f"α = {share}"
+                )
+            ax.set(
+                xlabel="λ", ylabel=metric.replace("n_features", "number of features")
+            )
         axes[0].legend()
 
 
@@ -227,13 +324,35 @@ def rows_of_figure_10(table):
     """What the text says about the curves of α = 0.05."""
     lines = table[table["l1_ratio"] == L1_SHARES[0]].set_index("penalty")
     strong = lines[lines.index > 0.56]
-    wins = table.loc[table.groupby("penalty")["likelihood"].idxmax(), "l1_ratio"] == L1_SHARES[0]
+    wins = (
+        table.loc[table.groupby("penalty")["likelihood"].idxmax(), "l1_ratio"]
+        == L1_SHARES[0]
+    )
     stability, size = strong["stability"], strong["n_features"]
     return [
-        claim("likelihood of α = 0.05", "best at most λ", f"at {wins.sum()} of {wins.size}", holds=wins.mean() > 0.5),
-        claim("stability beyond λ = 0.56", "above 0.90", span(stability), holds=stability.min() > 0.9),
-        claim("features beyond λ = 0.56", "around 50", span(size), holds=size.between(47, 53).all()),
-        number("λ of the best likelihood (0.05 in the text)", 0.16, lines["likelihood"].idxmax()),
+        claim(
+            "likelihood of α = 0.05",
+            "best at most λ",
+            f"at {wins.sum()} of {wins.size}",
+            holds=wins.mean() > 0.5,
+        ),
+        claim(
+            "stability beyond λ = 0.56",
+            "above 0.90",
+            span(stability),
+            holds=stability.min() > 0.9,
+        ),
+        claim(
+            "features beyond λ = 0.56",
+            "around 50",
+            span(size),
+            holds=size.between(47, 53).all(),
+        ),
+        number(
+            "λ of the best likelihood (0.05 in the text)",
+            0.16,
+            lines["likelihood"].idxmax(),
+        ),
         number("λ = 0.05: stability", 0.34, lines["stability"][0.05]),
         number("λ = 0.16: stability", 0.34, lines["stability"][0.16]),
         number("λ = 0.05: OOB error", 0.14, 1 - lines["accuracy"][0.05]),
@@ -244,13 +363,23 @@ def rows_of_figure_10(table):
 
 def rows_of_figure_11(opts, found, table, rows):
     """Draw the selection frequencies of two penalties, and say what the text says about them."""
-    shown = table[(table["l1_ratio"] == L1_SHARES[0]) & table["penalty"].isin([0.16, 0.76])].sort_values("penalty")
-    runs = {f"α = 0.05, λ = {row.penalty}": runs_of(found, row.Index, rows) for row in shown.itertuples()}
+    shown = table[
+        (table["l1_ratio"] == L1_SHARES[0]) & table["penalty"].isin([0.16, 0.76])
+    ].sort_values("penalty")
+    runs = {
+        f"α = 0.05, λ = {row.penalty}": runs_of(found, row.Index, rows)
+        for row in shown.itertuples()
+    }
     weak, strong = compare_frequencies(opts, "nogueira2018_figure_11", runs)
     relevant = list(runs.values())[1].selection_frequencies_[:N_RELEVANT].min()
     measured = f"{weak.mean():.0%}; {strong.mean():.1%}"
     return [
-        claim("λ = 0.76: relevant features", "always", f"in at least {relevant:.0%}", holds=relevant == 1),
+        claim(
+            "λ = 0.76: relevant features",
+            "always",
+            f"in at least {relevant:.0%}",
+            holds=relevant == 1,
+        ),
         claim(
             "irrelevant features at λ = 0.16; 0.76",
             "often; rarely",

@@ -15,7 +15,12 @@ from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skstab._cli._cells import is_structured
-from skstab._cli._columns import is_numeric, levels_of, looks_like_codes, looks_like_subjects
+from skstab._cli._columns import (
+    is_numeric,
+    levels_of,
+    looks_like_codes,
+    looks_like_subjects,
+)
 from skstab._cli._survival import concordance_index
 from skstab._cli._terminal import listed, plural
 
@@ -48,7 +53,11 @@ def alerts_of(data: Dataset, *, target: str, n_resamples: int) -> list[str]:
     """Everything that a reader must know before a recommendation, in sentences."""
     in_text = copies_in_text(data)
     return [
-        *([f"Possible leak: the texts of {listed(in_text)} say what {target!r} is."] if in_text else []),
+        *(
+            [f"Possible leak: the texts of {listed(in_text)} say what {target!r} is."]
+            if in_text
+            else []
+        ),
         *leaks(data, target, besides=in_text),
         *copied_columns(data.X, data.variables),
         *copied_rows(data.X),
@@ -66,8 +75,14 @@ def alerts_of(data: Dataset, *, target: str, n_resamples: int) -> list[str]:
 def leaks(data: Dataset, target: str, *, besides: Sequence[str]) -> Iterator[str]:
     """Columns that alone predict the target almost perfectly, besides those known to."""
     X = _filled(data.X)
-    strong = [position for position in _strongest(X, data) if _predicts_alone(X[:, [position]], data)]
-    found = dict.fromkeys(data.variables[data.X.columns[position]] for position in strong)
+    strong = [
+        position
+        for position in _strongest(X, data)
+        if _predicts_alone(X[:, [position]], data)
+    ]
+    found = dict.fromkeys(
+        data.variables[data.X.columns[position]] for position in strong
+    )
     names = [name for name in found if name not in besides]
     if names:
         alone = "alone predicts" if len(names) == 1 else "each alone predict"
@@ -88,8 +103,13 @@ def _strongest(X: FloatArray, data: Dataset) -> Sequence[int]:
     y = data.y if data.is_classification else stats.rankdata(data.response)
     relation = f_classif if data.is_classification else f_regression
     with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the distances of a column of 0 and 1 may be constant
-        strengths = [relation(values, y)[0] for values in (ranks, np.abs(ranks - ranks.mean(axis=0)))]
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # the distances of a column of 0 and 1 may be constant
+        strengths = [
+            relation(values, y)[0]
+            for values in (ranks, np.abs(ranks - ranks.mean(axis=0)))
+        ]
     # A column without any variation within classes has an infinite F; distances that are all equal have none.
     strength = np.nan_to_num(np.fmax(*strengths), nan=np.inf, posinf=np.inf)
     return [int(position) for position in np.argsort(-strength, kind="stable")[:_TRIED]]
@@ -102,16 +122,24 @@ def _predicts_alone(x: FloatArray, data: Dataset) -> bool:
     folds = 5
     if data.is_classification:
         folds = max(2, min(folds, int(data.y.value_counts().min())))
-        tree: Any = DecisionTreeClassifier(max_leaf_nodes=2 * data.y.nunique(), random_state=0)
+        tree: Any = DecisionTreeClassifier(
+            max_leaf_nodes=2 * data.y.nunique(), random_state=0
+        )
     else:
         tree = DecisionTreeRegressor(random_state=0)
     scoring = "balanced_accuracy" if data.is_classification else "r2"
     order = np.random.default_rng(0).permutation(len(x))
     y = np.asarray(data.target)[order]
     # Few leaves that do not even separate the rows that they have seen do not predict others.
-    if data.is_classification and balanced_accuracy_score(y, tree.fit(x[order], y).predict(x[order])) < _LEAK - _SLACK:
+    if (
+        data.is_classification
+        and balanced_accuracy_score(y, tree.fit(x[order], y).predict(x[order]))
+        < _LEAK - _SLACK
+    ):
         return False
-    return bool(cross_val_score(tree, x[order], y, cv=folds, scoring=scoring).mean() >= _LEAK)
+    return bool(
+        cross_val_score(tree, x[order], y, cv=folds, scoring=scoring).mean() >= _LEAK
+    )
 
 
 def copies_in_text(data: Dataset) -> list[str]:
@@ -119,13 +147,21 @@ def copies_in_text(data: Dataset) -> list[str]:
     if not data.is_classification:
         return []
     texts = _other_columns(data)
-    texts = [name for name in texts if not is_numeric(data.table[name]) and data.table[name].notna().mean() > 0.5]
+    texts = [
+        name
+        for name in texts
+        if not is_numeric(data.table[name]) and data.table[name].notna().mean() > 0.5
+    ]
     return [name for name in texts if says(levels_of(data.table[name]), data.y)]
 
 
 def _other_columns(data: Dataset) -> list[str]:
     """Columns besides the target and the groups, also such as are no features, but none of binary data or lists."""
-    return [name for name in data.table.columns if name not in data.apart and not is_structured(data.table[name])]
+    return [
+        name
+        for name in data.table.columns
+        if name not in data.apart and not is_structured(data.table[name])
+    ]
 
 
 def says(texts: pd.Series, y: pd.Series) -> bool:
@@ -134,12 +170,19 @@ def says(texts: pd.Series, y: pd.Series) -> bool:
 
 
 def _names_classes(texts: pd.Series, y: pd.Series) -> bool:
-    classes = {label: label.lower() for label in y.unique() if _LETTERS.fullmatch(label) and len(label) > 1}
+    classes = {
+        label: label.lower()
+        for label in y.unique()
+        if _LETTERS.fullmatch(label) and len(label) > 1
+    }
     if len(classes) < y.nunique():
         return False
     words = [set(_LETTERS.findall(text.lower())) for text in texts]
     others = set(classes.values())
-    hits = [found & others == {classes[label]} for found, label in zip(words, y, strict=True)]
+    hits = [
+        found & others == {classes[label]}
+        for found, label in zip(words, y, strict=True)
+    ]
     return float(np.mean(hits)) >= _PURE
 
 
@@ -157,9 +200,15 @@ def _maps_to_classes(texts: pd.Series, y: pd.Series) -> bool:
 
 def copied_columns(X: pd.DataFrame, variables: dict[str, str]) -> Iterator[str]:
     """Columns that repeat others, exactly or nearly."""
-    pairs = [(a, b) for a, b in near_copies(_filled(X)) if variables[X.columns[a]] != variables[X.columns[b]]]
+    pairs = [
+        (a, b)
+        for a, b in near_copies(_filled(X))
+        if variables[X.columns[a]] != variables[X.columns[b]]
+    ]
     if pairs:
-        shown = ", ".join(f"{X.columns[a]!r} and {X.columns[b]!r}" for a, b in pairs[:5])
+        shown = ", ".join(
+            f"{X.columns[a]!r} and {X.columns[b]!r}" for a, b in pairs[:5]
+        )
         more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
         yield (
             f"Columns that say the same (correlation of at least {_COPY:g}): {shown}{more}. A selector takes one or "
@@ -177,7 +226,9 @@ def near_copies(X: FloatArray) -> list[tuple[int, int]]:
     for start in range(0, len(known), _BLOCK):
         block = Z[:, start : start + _BLOCK].T @ Z[:, start:]
         first, second = np.nonzero(np.triu(np.abs(block, out=block) >= _COPY, k=1))
-        pairs += zip(known[start + first].tolist(), known[start + second].tolist(), strict=True)
+        pairs += zip(
+            known[start + first].tolist(), known[start + second].tolist(), strict=True
+        )
     return pairs
 
 
@@ -209,7 +260,10 @@ def unequal_classes(data: Dataset) -> Iterator[str]:
         )
     small = counts[counts < _SMALL_CLASS]
     if len(small):
-        shown = ", ".join(f"{name!r} ({plural(int(number), 'row')})" for name, number in small[:5].items())
+        shown = ", ".join(
+            f"{name!r} ({plural(int(number), 'row')})"
+            for name, number in small[:5].items()
+        )
         yield f"Few rows in a class: {shown}. What is found about it rests on these rows alone."
 
 
@@ -233,7 +287,11 @@ def sizes(data: Dataset, n_resamples: int) -> Iterator[str]:
             f"There are more features ({n_features}) than rows ({n_rows}): many sets of features fit these rows "
             "equally well, and some predict by chance alone."
         )
-    n_units, unit = (n_rows, "row") if data.groups is None else (int(data.groups.nunique()), "group")
+    n_units, unit = (
+        (n_rows, "row")
+        if data.groups is None
+        else (int(data.groups.nunique()), "group")
+    )
     if n_units < n_resamples:
         yield (
             f"There are fewer {unit}s ({n_units}) than resamples ({n_resamples}): resamples share most of their rows, "
@@ -249,7 +307,9 @@ def repeated_subjects(data: Dataset) -> Iterator[str]:
     if data.groups is not None:
         return
     found = [
-        name for name in _other_columns(data) if looks_like_subjects(data.table[name]) or _is_code(data.table[name])
+        name
+        for name in _other_columns(data)
+        if looks_like_subjects(data.table[name]) or _is_code(data.table[name])
     ]
     if found:
         number = int(data.table[found[0]].nunique())
@@ -271,14 +331,18 @@ def batches(data: Dataset, target: str) -> Iterator[str]:
             continue
         pvalue = _association(levels_of(column), data)
         relation = "is related to" if pvalue < 0.01 else "is not visibly related to"
-        advice = "features may separate batches instead" if pvalue < 0.01 else "features may still differ by it"
+        advice = (
+            "features may separate batches instead"
+            if pvalue < 0.01
+            else "features may still differ by it"
+        )
         yield f"{name!r} looks like a batch or a site, and {relation} {target!r} (p = {pvalue:.2g}): {advice}."
 
 
 def _looks_like_batch(column: pd.Series) -> bool:
-    return bool(_BATCH.fullmatch(str(column.name).strip())) and 2 <= column.nunique() <= min(
-        _MOST_BATCHES, len(column) / 3
-    )
+    return bool(
+        _BATCH.fullmatch(str(column.name).strip())
+    ) and 2 <= column.nunique() <= min(_MOST_BATCHES, len(column) / 3)
 
 
 def _association(levels: pd.Series, data: Dataset) -> float:
@@ -286,6 +350,10 @@ def _association(levels: pd.Series, data: Dataset) -> float:
     import pandas as pd
 
     if data.is_classification:
-        return float(stats.chi2_contingency(pd.crosstab(levels.to_numpy(), data.y.to_numpy())).pvalue)
+        return float(
+            stats.chi2_contingency(
+                pd.crosstab(levels.to_numpy(), data.y.to_numpy())
+            ).pvalue
+        )
     parts = [part.to_numpy() for _, part in data.response.groupby(levels)]
     return float(stats.kruskal(*parts).pvalue)

@@ -9,7 +9,15 @@ from typing import Any, NoReturn
 import skstab
 from skstab._cli._terminal import UserError, say
 
-SELECTORS = ("lasso", "elastic-net", "rfe", "hybrid-rfe", "stability-selection", "forest", "k-best")
+SELECTORS = (
+    "lasso",
+    "elastic-net",
+    "rfe",
+    "hybrid-rfe",
+    "stability-selection",
+    "forest",
+    "k-best",
+)
 DEFAULT_SELECTORS = ("lasso", "rfe", "hybrid-rfe", "k-best")
 METHODS = ("jackknife", "asymptotic", "conformal", "bootstrap")
 
@@ -107,9 +115,14 @@ def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def make_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
     parser = _Parser(
-        prog="skstab", description=_ABOUT, epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="skstab",
+        description=_ABOUT,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"skstab {skstab.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"skstab {skstab.__version__}"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_demo(commands)
     _add_report(commands)
@@ -131,20 +144,40 @@ def _add(commands: Any, name: str, summary: str, about: str, examples: str) -> A
 def _add_demo(commands: Any) -> None:
     parser = _add(commands, "demo", "a tour on bundled data", _DEMO, _DEMO_EXAMPLES)
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", default="skstab-demo", help="folder to write to (default: %(default)s)"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        default="skstab-demo",
+        help="folder to write to (default: %(default)s)",
     )
     _add_resamples(parser)
     _add_jobs(parser)
 
 
 def _add_report(commands: Any) -> None:
-    parser = _add(commands, "report", "compare selectors on your data", _REPORT, _REPORT_EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="the table: .csv, .tsv, .txt, .xlsx, .parquet or .feather")
-    parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
-    parser.add_argument("--time", metavar="COLUMN", help="instead of --target: the time to an event, or to the end")
-    parser.add_argument("--event", metavar="COLUMN", help="with --time: whether the event was observed (1) or not (0)")
+    parser = _add(
+        commands, "report", "compare selectors on your data", _REPORT, _REPORT_EXAMPLES
+    )
     parser.add_argument(
-        "--groups", metavar="COLUMN", help="column that names the patient of each row; rows of a patient stay together"
+        "file",
+        metavar="FILE",
+        help="the table: .csv, .tsv, .txt, .xlsx, .parquet or .feather",
+    )
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict")
+    parser.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="instead of --target: the time to an event, or to the end",
+    )
+    parser.add_argument(
+        "--event",
+        metavar="COLUMN",
+        help="with --time: whether the event was observed (1) or not (0)",
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="COLUMN",
+        help="column that names the patient of each row; rows of a patient stay together",
     )
     parser.add_argument(
         "--task",
@@ -176,35 +209,74 @@ def _add_report(commands: Any) -> None:
         metavar="FILE",
         help="file in which finished fits are stored: the same call again makes only the missing ones",
     )
-    parser.add_argument("--strict", action="store_true", help="end with status 1 if there is any alert")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", default="report.html", help="file to write (default: %(default)s)"
+        "--strict", action="store_true", help="end with status 1 if there is any alert"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="report.html",
+        help="file to write (default: %(default)s)",
     )
     _add_resamples(parser)
     _add_seed(parser)
     _add_jobs(parser)
-    _add_reading(parser.add_argument_group("reading the file", "found from the file unless given"))
+    _add_reading(
+        parser.add_argument_group(
+            "reading the file", "found from the file unless given"
+        )
+    )
 
 
 def _add_reading(parser: Any) -> None:
     parser.add_argument(
-        "--sep", type=_separator, metavar="SIGN", help="separator of columns: a sign, or one of tab, space"
+        "--sep",
+        type=_separator,
+        metavar="SIGN",
+        help="separator of columns: a sign, or one of tab, space",
     )
     parser.add_argument("--decimal", choices=(".", ","), help="decimal sign")
-    parser.add_argument("--encoding", metavar="NAME", help="encoding of a text file, such as utf-8, utf-16 or cp1252")
-    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first)")
     parser.add_argument(
-        "--na", action="append", metavar="TEXT", help="text or number that also means missing; repeat for several"
+        "--encoding",
+        metavar="NAME",
+        help="encoding of a text file, such as utf-8, utf-16 or cp1252",
     )
     parser.add_argument(
-        "--keep", action="append", metavar="TEXT", help="text or number that does not mean missing; repeat for several"
+        "--sheet", metavar="NAME", help="sheet of a workbook (default: the first)"
+    )
+    parser.add_argument(
+        "--na",
+        action="append",
+        metavar="TEXT",
+        help="text or number that also means missing; repeat for several",
+    )
+    parser.add_argument(
+        "--keep",
+        action="append",
+        metavar="TEXT",
+        help="text or number that does not mean missing; repeat for several",
     )
 
 
 def _add_measure(commands: Any) -> None:
-    parser = _add(commands, "measure", "stability of existing selections", _MEASURE, _MEASURE_EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="a table (.csv, .tsv or .parquet), or a file of Runs.save")
-    parser.add_argument("--weights", action="store_true", help="the table contains weights instead of 0 and 1")
+    parser = _add(
+        commands,
+        "measure",
+        "stability of existing selections",
+        _MEASURE,
+        _MEASURE_EXAMPLES,
+    )
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="a table (.csv, .tsv or .parquet), or a file of Runs.save",
+    )
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help="the table contains weights instead of 0 and 1",
+    )
     parser.add_argument(
         "--features",
         type=_whole_number(1),
@@ -218,9 +290,15 @@ def _add_measure(commands: Any) -> None:
         help="method for the confidence intervals (default: jackknife)",
     )
     parser.add_argument(
-        "--level", type=_share, default=0.95, metavar="SHARE", help="confidence level of the intervals (default: 0.95)"
+        "--level",
+        type=_share,
+        default=0.95,
+        metavar="SHARE",
+        help="confidence level of the intervals (default: 0.95)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON instead of a table"
+    )
     _add_seed(parser)
 
 
@@ -235,7 +313,13 @@ def _add_resamples(parser: Any) -> None:
 
 
 def _add_seed(parser: Any) -> None:
-    parser.add_argument("--seed", type=_whole_number(0), default=0, metavar="NUMBER", help="random seed (default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=_whole_number(0),
+        default=0,
+        metavar="NUMBER",
+        help="random seed (default: 0)",
+    )
 
 
 def _add_jobs(parser: Any) -> None:
@@ -259,10 +343,19 @@ def _whole_number(least: int) -> Callable[[str], int]:
 
 
 def _separator(text: str) -> str:
-    names = {"tab": "\t", "\\t": "\t", "space": r"\s+", "spaces": r"\s+", "comma": ",", "semicolon": ";"}
+    names = {
+        "tab": "\t",
+        "\\t": "\t",
+        "space": r"\s+",
+        "spaces": r"\s+",
+        "comma": ",",
+        "semicolon": ";",
+    }
     sign = names.get(text, text)
     if len(sign) != 1 and sign != r"\s+":
-        raise argparse.ArgumentTypeError(f"must be one sign, tab or space, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"must be one sign, tab or space, got {text!r}"
+        )
     return sign
 
 

@@ -27,7 +27,11 @@ _STREAMS: dict[bytes, tuple[str, Callable[..., Any]]] = {
     b"BZh": ("bz2", bz2.open),
     b"\xfd7zXZ\x00": ("xz", lzma.open),
 }
-_TYPED: dict[bytes, Kind] = {b"PAR1": "parquet", b"ARROW1": "feather", b"FEA1": "feather"}
+_TYPED: dict[bytes, Kind] = {
+    b"PAR1": "parquet",
+    b"ARROW1": "feather",
+    b"FEA1": "feather",
+}
 # What decompressors and readers of tables raise on damaged files.
 DAMAGE = (
     ArithmeticError,
@@ -62,13 +66,17 @@ def read_bytes(path: str) -> Content:
         data = Path(path).read_bytes()
         return _content(path, data)
     except DAMAGE as error:
-        raise UserError(f"{path!r} can't be read: it is damaged or incomplete ({error})") from error
+        raise UserError(
+            f"{path!r} can't be read: it is damaged or incomplete ({error})"
+        ) from error
 
 
 def check_regular(path: str) -> None:
     """Refuse addresses, folders, pipes and devices, and files that are too large."""
     if _ADDRESS.match(path):
-        raise UserError(f"{path!r} is an address, and nothing is fetched from the network: download the file first")
+        raise UserError(
+            f"{path!r} is an address, and nothing is fetched from the network: download the file first"
+        )
     try:
         status = Path(path).stat()
     except FileNotFoundError as error:
@@ -78,13 +86,17 @@ def check_regular(path: str) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise UserError(f"{path!r} can't be read: it is a folder")
     if not stat.S_ISREG(status.st_mode):
-        raise UserError(f"{path!r} can't be read: it is not a regular file; write the table to a file first")
+        raise UserError(
+            f"{path!r} can't be read: it is not a regular file; write the table to a file first"
+        )
     _check_size(status.st_size, path)
 
 
 def _check_size(size: int, path: str) -> None:
     if size > MOST_BYTES:
-        raise UserError(f"{path!r} can't be read: it holds more than {MOST_BYTES // 1_000_000} MB")
+        raise UserError(
+            f"{path!r} can't be read: it holds more than {MOST_BYTES // 1_000_000} MB"
+        )
 
 
 def _content(path: str, data: bytes) -> Content:
@@ -95,10 +107,18 @@ def _content(path: str, data: bytes) -> Content:
         if data.startswith(magic):
             return Content("text", _bounded(opened(io.BytesIO(data)), path), name)
     if data.startswith(b"\x28\xb5\x2f\xfd"):
-        raise UserError(f"{path!r} is compressed by zstd, which is not read: decompress it first")
+        raise UserError(
+            f"{path!r} is compressed by zstd, which is not read: decompress it first"
+        )
     if data.startswith(_OLD_EXCEL):
-        raise UserError(f"{path!r} is a workbook of an old Excel: save it as .xlsx or .csv")
-    return _zipped(path, data) if data.startswith(b"PK\x03\x04") else Content("text", data, "")
+        raise UserError(
+            f"{path!r} is a workbook of an old Excel: save it as .xlsx or .csv"
+        )
+    return (
+        _zipped(path, data)
+        if data.startswith(b"PK\x03\x04")
+        else Content("text", data, "")
+    )
 
 
 def _bounded(stream: Any, path: str) -> bytes:
@@ -116,5 +136,7 @@ def _zipped(path: str, data: bytes) -> Content:
         if any(member.filename == "xl/workbook.xml" for member in files):
             return Content("excel", data, "")
         if len(files) != 1:
-            raise UserError(f"{path!r} must hold one table, but this archive has {len(files)} files")
+            raise UserError(
+                f"{path!r} must hold one table, but this archive has {len(files)} files"
+            )
         return Content("text", _bounded(archive.open(files[0]), path), "zip")

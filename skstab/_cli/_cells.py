@@ -19,15 +19,64 @@ if TYPE_CHECKING:
 
 # What pandas takes for missing in a text file.
 USUAL = (
-    *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *(
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+    ),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 )
 # Missing in any column, in laboratories of several languages; and only among numbers, where they are no category.
-LABORATORY = ("n.d.", "N.D.", "n.a.", "N.A.", "k.A.", "k. A.", "n.b.", "n.n.", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!")
+LABORATORY = (
+    "n.d.",
+    "N.D.",
+    "n.a.",
+    "N.A.",
+    "k.A.",
+    "k. A.",
+    "n.b.",
+    "n.n.",
+    "#DIV/0!",
+    "#VALUE!",
+    "#REF!",
+    "#NUM!",
+)
 _AMONG_NUMBERS = frozenset(
     (
-        *("", "nd", "na", "n.d", "n.a", "nan", "none", "null", "-", "--", "---", "–", "—", ".", "..", "?", "*", "x"),
-        *("missing", "unknown", "not done", "not detected", "not available", "not determined"),
+        *(
+            "",
+            "nd",
+            "na",
+            "n.d",
+            "n.a",
+            "nan",
+            "none",
+            "null",
+            "-",
+            "--",
+            "---",
+            "–",
+            "—",
+            ".",
+            "..",
+            "?",
+            "*",
+            "x",
+        ),
+        *(
+            "missing",
+            "unknown",
+            "not done",
+            "not detected",
+            "not available",
+            "not determined",
+        ),
         *("bdl", "bld", "lod", "nil"),
     )
 )
@@ -74,16 +123,28 @@ def read_table(path: str, options: ReadOptions, *, target: str = "") -> ReadTabl
 def _renamed(names: Mapping[str, str], target: str) -> list[str]:
     again = [(new, old) for new, old in names.items() if old != target]
     changes = [f"the next {old!r} is called {new!r}" for new, old in again]
-    return [f"Names that occur more than once: {'; '.join(changes[:8])}."] if changes else []
+    return (
+        [f"Names that occur more than once: {'; '.join(changes[:8])}."]
+        if changes
+        else []
+    )
 
 
 # -- missing values ----------------------------------------------------------------------------------------------------
 
 
-def _with_missing(source: Source, options: ReadOptions) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _with_missing(
+    source: Source, options: ReadOptions
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Read with all words for missing values that occur."""
-    words = [word for word in (*USUAL, *LABORATORY, *options.na) if word not in options.keep]
-    frame = source.read() if source.is_typed else source.read(keep_default_na=False, na_values=[""])
+    words = [
+        word for word in (*USUAL, *LABORATORY, *options.na) if word not in options.keep
+    ]
+    frame = (
+        source.read()
+        if source.is_typed
+        else source.read(keep_default_na=False, na_values=[""])
+    )
     found = _occurring(frame, words)
     note = _told(found)
     if source.is_typed:
@@ -96,7 +157,9 @@ def _with_missing(source: Source, options: ReadOptions) -> tuple[pd.DataFrame, l
 
 
 def _told(found: Mapping[str, int]) -> list[str]:
-    shown = ", ".join(f"{word!r} ({plural(number, 'cell')})" for word, number in found.items())
+    shown = ", ".join(
+        f"{word!r} ({plural(number, 'cell')})" for word, number in found.items()
+    )
     return [f"Taken as missing: {shown}."] if found else []
 
 
@@ -105,7 +168,9 @@ def _occurring(frame: pd.DataFrame, words: Sequence[str]) -> dict[str, int]:
     found: Counter[str] = Counter()
     for name in _texts(frame):
         counts = frame[name].dropna().astype(str).value_counts()
-        found.update({word: int(counts[word]) for word in words if word in counts.index})
+        found.update(
+            {word: int(counts[word]) for word in words if word in counts.index}
+        )
     numeric = frame.select_dtypes("number")
     for word in words:
         value = _as_number(word)
@@ -129,10 +194,24 @@ def _masked(
         code.append(f"data.columns = {list(source.columns)!r}")
     if not found:
         return frame, code, note
-    values = [value for word in found for value in (word, _as_number(word)) if value is not None]
-    names = [name for name in frame.columns if name in _texts(frame) or _is_number(frame[name])]
-    masked = frame.assign(**{name: frame[name].mask(frame[name].isin(values)) for name in names})
-    code += [f"for name in {names!r}:", f"    data[name] = data[name].mask(data[name].isin({values!r}))"]
+    values = [
+        value
+        for word in found
+        for value in (word, _as_number(word))
+        if value is not None
+    ]
+    names = [
+        name
+        for name in frame.columns
+        if name in _texts(frame) or _is_number(frame[name])
+    ]
+    masked = frame.assign(
+        **{name: frame[name].mask(frame[name].isin(values)) for name in names}
+    )
+    code += [
+        f"for name in {names!r}:",
+        f"    data[name] = data[name].mask(data[name].isin({values!r}))",
+    ]
     return masked, code, note
 
 
@@ -141,7 +220,9 @@ def _texts(frame: pd.DataFrame) -> list[str]:
     from pandas.api.types import is_object_dtype, is_string_dtype
 
     kinds = [(name, frame[name].dtype) for name in frame.columns]
-    texts = [name for name, kind in kinds if is_object_dtype(kind) or is_string_dtype(kind)]
+    texts = [
+        name for name, kind in kinds if is_object_dtype(kind) or is_string_dtype(kind)
+    ]
     return [name for name in texts if not is_structured(frame[name])]
 
 
@@ -153,7 +234,10 @@ def is_structured(column: pd.Series) -> bool:
         return False
     if infer_dtype(column, skipna=True) == "bytes":
         return True
-    return any(isinstance(cell, (bytes, list, tuple, dict, set)) or hasattr(cell, "__array__") for cell in column)
+    return any(
+        isinstance(cell, (bytes, list, tuple, dict, set)) or hasattr(cell, "__array__")
+        for cell in column
+    )
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -162,13 +246,19 @@ def _is_number(column: pd.Series) -> bool:
     return is_numeric_dtype(column) and not is_bool_dtype(column)
 
 
-def _without_row_names(frame: pd.DataFrame, code: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _without_row_names(
+    frame: pd.DataFrame, code: list[str]
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Leave out row names, which a header with one name fewer has, or an index that was stored."""
     import pandas as pd
 
     if isinstance(frame.index, pd.RangeIndex):
         return frame, code, []
-    return frame.reset_index(drop=True), [*code, "data = data.reset_index(drop=True)"], ["Left out, names of rows."]
+    return (
+        frame.reset_index(drop=True),
+        [*code, "data = data.reset_index(drop=True)"],
+        ["Left out, names of rows."],
+    )
 
 
 # -- numbers written as text -------------------------------------------------------------------------------------------
@@ -199,14 +289,28 @@ def _converted(column: pd.Series, signs: Signs) -> pd.Series:
 
 def _plain(column: pd.Series, signs: Signs) -> pd.Series:
     texts = column.astype(str).str.replace(_LIMIT, "", regex=True).str.strip()
-    texts = texts.str.replace(signs.thousands, "", regex=False) if signs.thousands else texts
-    return texts.str.replace(signs.decimal, ".", regex=False) if signs.decimal != "." else texts
+    texts = (
+        texts.str.replace(signs.thousands, "", regex=False)
+        if signs.thousands
+        else texts
+    )
+    return (
+        texts.str.replace(signs.decimal, ".", regex=False)
+        if signs.decimal != "."
+        else texts
+    )
 
 
 def _number_code(names: list[str], signs: Signs) -> list[str]:
     steps = f'cells.astype(str).str.replace(r"{_LIMIT}", "", regex=True).str.strip()'
-    steps += f'.str.replace({signs.thousands!r}, "", regex=False)' if signs.thousands else ""
-    steps += f'.str.replace({signs.decimal!r}, ".", regex=False)' if signs.decimal != "." else ""
+    steps += (
+        f'.str.replace({signs.thousands!r}, "", regex=False)' if signs.thousands else ""
+    )
+    steps += (
+        f'.str.replace({signs.decimal!r}, ".", regex=False)'
+        if signs.decimal != "."
+        else ""
+    )
     return [
         f"for name in {names!r}:",
         "    cells = data[name]",
@@ -214,7 +318,9 @@ def _number_code(names: list[str], signs: Signs) -> list[str]:
     ]
 
 
-def _as_numbers(column: pd.Series, signs: Signs, keep: Sequence[str]) -> _Numbers | None:
+def _as_numbers(
+    column: pd.Series, signs: Signs, keep: Sequence[str]
+) -> _Numbers | None:
     """Count what is not a plain number in a column, or None where it is not one of numbers."""
     cells = column.dropna()
     texts = cells.astype(str).str.strip()
@@ -224,9 +330,19 @@ def _as_numbers(column: pd.Series, signs: Signs, keep: Sequence[str]) -> _Number
     if n_plain < _FEWEST_VALUES:
         return None
     others = Counter(texts[values.isna()].tolist())
-    words = Counter({text: n for text, n in others.items() if _means_missing(text) and text not in keep})
+    words = Counter(
+        {
+            text: n
+            for text, n in others.items()
+            if _means_missing(text) and text not in keep
+        }
+    )
     odd = others - words
-    if odd and (n_plain < _MANY_VALUES or odd.total() > _MOST_ODD * len(cells) or set(odd) & set(keep)):
+    if odd and (
+        n_plain < _MANY_VALUES
+        or odd.total() > _MOST_ODD * len(cells)
+        or set(odd) & set(keep)
+    ):
         return None
     return _Numbers(int(is_limit.sum()), words, odd)
 
@@ -241,7 +357,9 @@ def _number_notes(found: Mapping[str, _Numbers]) -> list[str]:
     if limits:
         number = sum(limits.values())
         counts = f"{plural(number, 'cell')} of {listed(list(limits))} {'counts' if number == 1 else 'count'}"
-        notes.append(f"Values beyond a limit of measurement, as '<0.5': {counts} as the limit.")
+        notes.append(
+            f"Values beyond a limit of measurement, as '<0.5': {counts} as the limit."
+        )
     notes += _told(sum((about.words for about in found.values()), Counter()))
     for name, about in found.items():
         if about.odd:
@@ -255,7 +373,9 @@ def _number_notes(found: Mapping[str, _Numbers]) -> list[str]:
 # -- codes for missing values ------------------------------------------------------------------------------------------
 
 
-def _without_codes(frame: pd.DataFrame, options: ReadOptions) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _without_codes(
+    frame: pd.DataFrame, options: ReadOptions
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Make numbers such as -999 missing where they can't be values."""
     numeric = frame.select_dtypes("number")
     notes, code = [], []
@@ -266,9 +386,16 @@ def _without_codes(frame: pd.DataFrame, options: ReadOptions) -> tuple[pd.DataFr
         names = [name for name in candidates if is_code(numeric[name], value)]
         if names:
             number = int((numeric[names] == value).sum().sum())
-            notes.append(f"Taken as missing: {value:g} ({plural(number, 'cell')} of {listed(names)}).")
-            code += [f"for name in {names!r}:", f"    data[name] = data[name].mask(data[name] == {value:g})"]
-            frame = frame.assign(**{name: frame[name].mask(frame[name] == value) for name in names})
+            notes.append(
+                f"Taken as missing: {value:g} ({plural(number, 'cell')} of {listed(names)})."
+            )
+            code += [
+                f"for name in {names!r}:",
+                f"    data[name] = data[name].mask(data[name] == {value:g})",
+            ]
+            frame = frame.assign(
+                **{name: frame[name].mask(frame[name] == value) for name in names}
+            )
             numeric = frame.select_dtypes("number")
     return frame, notes, code
 

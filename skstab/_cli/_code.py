@@ -15,7 +15,9 @@ def source_of(value: Any) -> str:
     if isinstance(value, Pipeline):
         return f"make_pipeline({', '.join(source_of(step) for _, step in value.steps)})"
     if hasattr(value, "get_params"):
-        given = ", ".join(f"{name}={source_of(setting)}" for name, setting in _changed(value).items())
+        given = ", ".join(
+            f"{name}={source_of(setting)}" for name, setting in _changed(value).items()
+        )
         return f"{type(value).__name__}({given})"
     if inspect.isfunction(value):
         return value.__name__
@@ -29,7 +31,10 @@ def imports_of(values: Iterable[Any]) -> list[str]:
     by_module: dict[str, set[str]] = {}
     for module, name in {found for value in values for found in _names(value)}:
         by_module.setdefault(module, set()).add(name)
-    return [f"from {module} import {', '.join(sorted(by_module[module]))}" for module in sorted(by_module)]
+    return [
+        f"from {module} import {', '.join(sorted(by_module[module]))}"
+        for module in sorted(by_module)
+    ]
 
 
 def _names(value: Any) -> Iterable[tuple[str, str]]:
@@ -47,17 +52,25 @@ def _names(value: Any) -> Iterable[tuple[str, str]]:
 
 
 def _public_module(thing: Any) -> str:
-    return ".".join(part for part in thing.__module__.split(".") if not part.startswith("_"))
+    return ".".join(
+        part for part in thing.__module__.split(".") if not part.startswith("_")
+    )
 
 
 def _changed(estimator: Any) -> dict[str, Any]:
     """Parameters that differ from their defaults."""
     defaults = inspect.signature(type(estimator)).parameters
     values = estimator.get_params(deep=False)
-    return {name: value for name, value in values.items() if repr(value) != repr(defaults[name].default)}
+    return {
+        name: value
+        for name, value in values.items()
+        if repr(value) != repr(defaults[name].default)
+    }
 
 
-def comparing(selectors: dict[str, Any], steps: list[Any], data: list[str], call: str) -> list[str]:
+def comparing(
+    selectors: dict[str, Any], steps: list[Any], data: list[str], call: str
+) -> list[str]:
     """Script from the data to a comparison of selectors, each after the same first steps."""
     first = ", ".join(source_of(step) for step in steps)
     return [
@@ -68,7 +81,10 @@ def comparing(selectors: dict[str, Any], steps: list[Any], data: list[str], call
         *data,
         "",
         "selectors = {",
-        *(f"    {name!r}: {source_of(selector)}," for name, selector in selectors.items()),
+        *(
+            f"    {name!r}: {source_of(selector)},"
+            for name, selector in selectors.items()
+        ),
         "}",
         f"selectors = {{name: make_pipeline({first}, selector) for name, selector in selectors.items()}}",
         "",

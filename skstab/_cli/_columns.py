@@ -70,10 +70,18 @@ def _why_no_number(column: pd.Series) -> str | None:
         return "of dates or times"
     if not values.is_unique or len(values) <= _FEW_VALUES or not _is_whole(values):
         return _REPEATED if looks_like_subjects(column) else None
-    in_order = len(values) == len(column) and (values.is_monotonic_increasing or values.is_monotonic_decreasing)
+    in_order = len(values) == len(column) and (
+        values.is_monotonic_increasing or values.is_monotonic_decreasing
+    )
     if in_order:
-        return "whole numbers in order that all differ, as row numbers and identifiers do"
-    return "identifiers, by their names and numbers that all differ" if has_name_of_identifier(column) else None
+        return (
+            "whole numbers in order that all differ, as row numbers and identifiers do"
+        )
+    return (
+        "identifiers, by their names and numbers that all differ"
+        if has_name_of_identifier(column)
+        else None
+    )
 
 
 _NEARLY_EMPTY = "with values in fewer than a tenth of the rows"
@@ -88,18 +96,29 @@ def _why_no_category(column: pd.Series) -> str | None:
         "of dates or times": _has_times(column) or looks_like_dates(texts),
         "whose texts all differ": n_values == len(texts),
         _NEARLY_EMPTY: _is_nearly_empty(column),
-        "whose texts nearly all differ": n_values > max(_NEARLY_ALL * len(texts), _FEW_VALUES),
+        "whose texts nearly all differ": n_values
+        > max(_NEARLY_ALL * len(texts), _FEW_VALUES),
         _REPEATED: looks_like_subjects(column),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def _has_times(column: pd.Series) -> bool:
-    from pandas.api.types import infer_dtype, is_datetime64_any_dtype, is_timedelta64_dtype
+    from pandas.api.types import (
+        infer_dtype,
+        is_datetime64_any_dtype,
+        is_timedelta64_dtype,
+    )
 
     if is_datetime64_any_dtype(column) or is_timedelta64_dtype(column):
         return True
-    return infer_dtype(column, skipna=True) in ("date", "datetime", "time", "timedelta", "period")
+    return infer_dtype(column, skipna=True) in (
+        "date",
+        "datetime",
+        "time",
+        "timedelta",
+        "period",
+    )
 
 
 def levels_of(column: pd.Series) -> pd.Series:
@@ -117,7 +136,9 @@ def _is_nearly_empty(column: pd.Series) -> bool:
 def looks_like_dates(texts: pd.Series) -> bool:
     """Whether nearly all texts are dates or times."""
     values = texts.str.strip().unique()
-    return sum(_DATE.fullmatch(str(value)) is not None for value in values) >= _NEARLY_ALL * len(values)
+    return sum(
+        _DATE.fullmatch(str(value)) is not None for value in values
+    ) >= _NEARLY_ALL * len(values)
 
 
 def looks_like_day_numbers(values: pd.Series) -> bool:
@@ -135,7 +156,9 @@ def _is_whole(values: pd.Series) -> bool:
     from pandas.api.types import is_bool_dtype
 
     numbers = np.asarray(values, dtype=float)
-    return not is_bool_dtype(values) and bool((np.isfinite(numbers) & (np.trunc(numbers) == numbers)).all())
+    return not is_bool_dtype(values) and bool(
+        (np.isfinite(numbers) & (np.trunc(numbers) == numbers)).all()
+    )
 
 
 def has_name_of_identifier(column: pd.Series) -> bool:
@@ -149,13 +172,17 @@ def repeats(column: pd.Series) -> bool:
     counts = column.dropna().astype(str).value_counts()
     if len(counts) <= _FEW_VALUES:
         return False
-    return bool((counts > 1).mean() > 0.2 and counts.iloc[0] <= max(0.2 * counts.sum(), 2))
+    return bool(
+        (counts > 1).mean() > 0.2 and counts.iloc[0] <= max(0.2 * counts.sum(), 2)
+    )
 
 
 def looks_like_subjects(column: pd.Series) -> bool:
     """Whether a column names patients, each with several rows, by its name and its values."""
     values = column.dropna()
-    if not has_name_of_identifier(column) or (is_numeric(column) and not _is_whole(values)):
+    if not has_name_of_identifier(column) or (
+        is_numeric(column) and not _is_whole(values)
+    ):
         return False
     return repeats(column)
 

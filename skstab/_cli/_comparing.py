@@ -17,7 +17,13 @@ from sklearn.preprocessing import StandardScaler
 
 from skstab._cli._arguments import DEFAULT_SELECTORS
 from skstab._cli._reading import Dataset
-from skstab._cli._selectors import FOR_SURVIVAL, STEP, Candidate, LearningTask, candidates
+from skstab._cli._selectors import (
+    FOR_SURVIVAL,
+    STEP,
+    Candidate,
+    LearningTask,
+    candidates,
+)
 from skstab._cli._survival import concordance
 from skstab._cli._terminal import Progress, UserError, plural, say
 from skstab._parallel import watched_by
@@ -56,7 +62,9 @@ class Plan:
 
     def estimator(self, label: str) -> Pipeline:
         """The pipeline of one setting."""
-        selector = next(candidate.estimator for candidate in self.tried if candidate.label == label)
+        selector = next(
+            candidate.estimator for candidate in self.tried if candidate.label == label
+        )
         return clone(self.pipeline).set_params(**{STEP: selector})
 
     @property
@@ -64,7 +72,11 @@ class Plan:
         """What the search and the assessment have in common."""
         options = self.options
         return {
-            "cv": BootstrapSplit(options.resamples, stratify=stratifies(self.data), random_state=options.seed),
+            "cv": BootstrapSplit(
+                options.resamples,
+                stratify=stratifies(self.data),
+                random_state=options.seed,
+            ),
             "scoring": self.scorer,
             "checkpoint": options.checkpoint,
             "n_jobs": options.jobs,
@@ -78,7 +90,9 @@ def plan_of(data: Dataset, options: argparse.Namespace) -> Plan:
     names = list(dict.fromkeys(options.selectors or default))
     unfit = [name for name in names if data.is_survival and name not in FOR_SURVIVAL]
     if unfit:
-        raise UserError(f"--selector {unfit[0]} has no model of survival; use {', '.join(FOR_SURVIVAL)}")
+        raise UserError(
+            f"--selector {unfit[0]} has no model of survival; use {', '.join(FOR_SURVIVAL)}"
+        )
     numbers = not data.is_classification
     task = LearningTask(
         n_rows=len(data.X),
@@ -94,14 +108,20 @@ def plan_of(data: Dataset, options: argparse.Namespace) -> Plan:
 def first_steps(data: Dataset) -> list[tuple[str, Any]]:
     """Return the steps before every selector, fitted again in each resample."""
     # A column without any value in a resample is kept, as zeros.
-    imputer = [("impute", SimpleImputer(strategy="median", keep_empty_features=True))] if data.has_missing else []
+    imputer = (
+        [("impute", SimpleImputer(strategy="median", keep_empty_features=True))]
+        if data.has_missing
+        else []
+    )
     return [*imputer, ("scale", StandardScaler())]
 
 
 def stratifies(data: Dataset) -> bool:
     """Whether resamples are drawn within classes, or events: groups must then have one class each."""
     if data.groups is not None:
-        return data.is_classification and bool((data.y.groupby(data.groups).nunique() < 2).all())
+        return data.is_classification and bool(
+            (data.y.groupby(data.groups).nunique() < 2).all()
+        )
     return data.is_classification or data.is_survival
 
 
@@ -130,9 +150,14 @@ def compare(plan: Plan) -> tuple[SelectorComparison, list[str]]:
     n_selectors = len({candidate.family for candidate in plan.tried})
     what = f"comparing {plural(len(labels), 'setting')} of {plural(n_selectors, 'selector')}"
     try:
-        with Progress(what, options.resamples, "resample") as progress, watched_by(progress.show):
+        with (
+            Progress(what, options.resamples, "resample") as progress,
+            watched_by(progress.show),
+        ):
             search.fit(data.X, data.target, **groups_of(data))
-        found = SelectorComparison.from_search(search, data.X, data.target, names=labels, **groups_of(data))
+        found = SelectorComparison.from_search(
+            search, data.X, data.target, names=labels, **groups_of(data)
+        )
     except (ValueError, OSError) as error:
         raise UserError(f"the selectors can't be compared: {error}") from error
     return found, [_why_not(plan, label) for label in labels if label not in found.runs]
@@ -161,7 +186,10 @@ def choose(table: pd.DataFrame, families: Mapping[str, str]) -> list[str]:
     if n_families(table.index, families) == 1:
         return list(table.index)
     refit = ParetoRefit("score", "stability", strategy="one_se")
-    return [rows.index[refit(rows)] for _, rows in table.groupby(table.index.map(families), sort=False)]
+    return [
+        rows.index[refit(rows)]
+        for _, rows in table.groupby(table.index.map(families), sort=False)
+    ]
 
 
 def n_families(labels: Sequence[str], families: Mapping[str, str]) -> int:
@@ -172,11 +200,17 @@ def n_families(labels: Sequence[str], families: Mapping[str, str]) -> int:
 def chosen_of(comparison: SelectorComparison, plan: Plan) -> SelectorComparison:
     """Compare the best setting of each selector, among those that select some features but not all."""
     table = comparison.frame()
-    selective = table[table["n_features"].between(0, plan.data.X.shape[1], inclusive="neither")]
+    selective = table[
+        table["n_features"].between(0, plan.data.X.shape[1], inclusive="neither")
+    ]
     selective = selective[selective["score"].notna()]
     if len(selective) < 2:
-        raise UserError("there is nothing to compare: fewer than two settings select some features, but not all")
-    chosen = choose(selective, {candidate.label: candidate.family for candidate in plan.tried})
+        raise UserError(
+            "there is nothing to compare: fewer than two settings select some features, but not all"
+        )
+    chosen = choose(
+        selective, {candidate.label: candidate.family for candidate in plan.tried}
+    )
     return replace(comparison, runs={name: comparison.runs[name] for name in chosen})
 
 
@@ -185,12 +219,22 @@ def chosen_of(comparison: SelectorComparison, plan: Plan) -> SelectorComparison:
 
 def assess(label: str, plan: Plan) -> tuple[SelectorAssessment | None, list[str]]:
     """Assess one setting, or say why it can't be."""
-    say(f"Would other data agree? Assessing {label} on halves of the rows and with permuted targets ...")
+    say(
+        f"Would other data agree? Assessing {label} on halves of the rows and with permuted targets ..."
+    )
     data, measure = plan.data, measure_of_pairs(plan.options.measure)
     try:
-        with Progress("fitting on halves and permuted targets", 0, "fit") as progress, watched_by(progress.show):
+        with (
+            Progress("fitting on halves and permuted targets", 0, "fit") as progress,
+            watched_by(progress.show),
+        ):
             found = assess_selector(
-                plan.estimator(label), data.X, data.target, measure=measure, **plan.settings, **groups_of(data)
+                plan.estimator(label),
+                data.X,
+                data.target,
+                measure=measure,
+                **plan.settings,
+                **groups_of(data),
             )
     except (ValueError, OSError) as error:
         return None, [f"Whether other data would agree is not known: {error}."]
@@ -214,21 +258,31 @@ def scoring_of(data: Dataset, wanted: str | None = None) -> str:
     if not data.is_classification:
         return "r2"
     counts = data.y.value_counts()
-    return "accuracy" if counts.iloc[0] <= _UNEQUAL * counts.iloc[-1] else "balanced_accuracy"
+    return (
+        "accuracy"
+        if counts.iloc[0] <= _UNEQUAL * counts.iloc[-1]
+        else "balanced_accuracy"
+    )
 
 
 def _of_survival(wanted: str | None) -> str:
     if wanted not in (None, "concordance"):
-        raise UserError(f"--scoring {wanted!r} does not suit survival; its score is the concordance")
+        raise UserError(
+            f"--scoring {wanted!r} does not suit survival; its score is the concordance"
+        )
     return "concordance"
 
 
 def _known_scoring(name: str, data: Dataset) -> str:
     own = _SCORES[_scale(data)]
     if name not in get_scorer_names():
-        raise UserError(f"there is no score {name!r}; for this target there are {', '.join(own)}")
+        raise UserError(
+            f"there is no score {name!r}; for this target there are {', '.join(own)}"
+        )
     if name in {other for names in _SCORES.values() for other in names} - set(own):
-        raise UserError(f"--scoring {name!r} does not suit {kind_of_target(data)}; use {', '.join(own)}")
+        raise UserError(
+            f"--scoring {name!r} does not suit {kind_of_target(data)}; use {', '.join(own)}"
+        )
     return name
 
 
@@ -242,14 +296,36 @@ def kind_of_target(data: Dataset) -> str:
     """Say what the target is."""
     if data.is_survival:
         return f"survival ({int(data.y['event'].sum())} events)"
-    return f"classification ({data.y.nunique()} classes)" if data.is_classification else "regression"
+    return (
+        f"classification ({data.y.nunique()} classes)"
+        if data.is_classification
+        else "regression"
+    )
 
 
 _UNEQUAL = 1.5  # times as many rows in the largest class as in the smallest
 _SCORES = {
-    "two classes": ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "f1_macro", "neg_log_loss"),
-    "several classes": ("accuracy", "balanced_accuracy", "roc_auc_ovr", "f1_macro", "neg_log_loss"),
-    "numbers": ("r2", "neg_mean_squared_error", "neg_mean_absolute_error", "explained_variance"),
+    "two classes": (
+        "accuracy",
+        "balanced_accuracy",
+        "roc_auc",
+        "average_precision",
+        "f1_macro",
+        "neg_log_loss",
+    ),
+    "several classes": (
+        "accuracy",
+        "balanced_accuracy",
+        "roc_auc_ovr",
+        "f1_macro",
+        "neg_log_loss",
+    ),
+    "numbers": (
+        "r2",
+        "neg_mean_squared_error",
+        "neg_mean_absolute_error",
+        "explained_variance",
+    ),
 }
 
 
@@ -257,9 +333,18 @@ def check_measure(name: str) -> None:
     """Refuse a measure that is unknown, or that does not allow selections of different sizes."""
     table = measure_table()
     forgiving = [known for known in table.index if get_measure(known).described_by]
-    serving = [known for known in table.index[table["fully_defined"]] if known not in forgiving]
+    serving = [
+        known for known in table.index[table["fully_defined"]] if known not in forgiving
+    ]
     if name not in serving:
-        similar, constant = "to know which features can replace each other", "runs that select equally many features"
+        similar, constant = (
+            "to know which features can replace each other",
+            "runs that select equally many features",
+        )
         needs = similar if name in forgiving else constant
-        reason = f"measure {name!r} needs {needs}" if name in table.index else f"there is no measure {name!r}"
+        reason = (
+            f"measure {name!r} needs {needs}"
+            if name in table.index
+            else f"there is no measure {name!r}"
+        )
         raise UserError(f"{reason}; use one of {', '.join(serving)}")

@@ -21,7 +21,12 @@ from skstab._cli._terminal import Progress, UserError, require_extras, say
 from skstab._cli._writing import check_output, write
 from skstab._typing import Display
 from skstab.feature_selection import HybridRFE
-from skstab.inspection import FeatureStabilityMapDisplay, ParetoFrontDisplay, StabilityReport, feature_report
+from skstab.inspection import (
+    FeatureStabilityMapDisplay,
+    ParetoFrontDisplay,
+    StabilityReport,
+    feature_report,
+)
 from skstab.model_selection import (
     BootstrapSplit,
     ParetoRefit,
@@ -82,7 +87,14 @@ def run(options: argparse.Namespace) -> None:
     check_output(folder / "report.html")
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     grid, n_candidates = make_grid(), len(ParameterGrid(make_grid()))
-    say(_INTRODUCTION.format(rows=len(X), features=X.shape[1], candidates=n_candidates, resamples=options.resamples))
+    say(
+        _INTRODUCTION.format(
+            rows=len(X),
+            features=X.shape[1],
+            candidates=n_candidates,
+            resamples=options.resamples,
+        )
+    )
     with Progress("fitting candidates", n_candidates) as progress, quiet():
         search = make_search(grid, options, progress.advance).fit(X, y)
         table = candidate_table(search.cv_results_)
@@ -98,7 +110,9 @@ def _make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"folder {str(folder)!r} can't be made: {error.strerror}") from error
+        raise UserError(
+            f"folder {str(folder)!r} can't be made: {error.strerror}"
+        ) from error
     return folder
 
 
@@ -123,7 +137,9 @@ def make_grid() -> list[dict[str, list[Any]]]:
     return [lassos, *hybrids]
 
 
-def make_search(grid: Any, options: argparse.Namespace, advance: Callable[[], None]) -> GridSearchCV:
+def make_search(
+    grid: Any, options: argparse.Namespace, advance: Callable[[], None]
+) -> GridSearchCV:
     """Search on one level: the resamples give both the score and the stability."""
     tabulate = stability_scoring([MEASURE])
 
@@ -132,7 +148,11 @@ def make_search(grid: Any, options: argparse.Namespace, advance: Callable[[], No
         return tabulate(estimator, X, y)
 
     runs = StabilityCV(
-        grid[0]["estimator"][0], cv=_splitter(options), scoring=SCORE, n_jobs=options.jobs, random_state=SEED
+        grid[0]["estimator"][0],
+        cv=_splitter(options),
+        scoring=SCORE,
+        n_jobs=options.jobs,
+        random_state=SEED,
     )
     refit = ParetoRefit(SCORE, MEASURE, strategy="tolerance", tolerance=TOLERANCE)
     return GridSearchCV(runs, grid, cv=WholeSampleSplit(), scoring=scoring, refit=refit)
@@ -149,26 +169,45 @@ def candidate_table(results: dict[str, Any]) -> pd.DataFrame:
     """Candidates of the search, with the columns of a comparison of selectors."""
     import pandas as pd
 
-    table = pd.DataFrame({"score": results[f"mean_test_{SCORE}"], "score_se": results[f"mean_test_{SCORE}_se"]})
+    table = pd.DataFrame(
+        {
+            "score": results[f"mean_test_{SCORE}"],
+            "score_se": results[f"mean_test_{SCORE}_se"],
+        }
+    )
     for end in ("", "_low", "_high"):
         table[f"stability{end}"] = results[f"mean_test_{MEASURE}{end}"]
     table["n_features"] = results["mean_test_n_features"]
-    table["on_front"] = np.isin(np.arange(len(table)), pareto_front(results, SCORE, MEASURE))
-    table.index = pd.Index([name_of(params) for params in results["params"]], name="candidate")
+    table["on_front"] = np.isin(
+        np.arange(len(table)), pareto_front(results, SCORE, MEASURE)
+    )
+    table.index = pd.Index(
+        [name_of(params) for params in results["params"]], name="candidate"
+    )
     return table
 
 
 def name_of(params: dict[str, Any]) -> str:
     """Name a candidate by its selector and settings."""
-    selector = "hybrid-RFE" if "hybridrfe" in params["estimator"].named_steps else "L1 logistic"
-    short = {name.rpartition("__")[2]: value for name, value in params.items() if name != "estimator"}
+    selector = (
+        "hybrid-RFE"
+        if "hybridrfe" in params["estimator"].named_steps
+        else "L1 logistic"
+    )
+    short = {
+        name.rpartition("__")[2]: value
+        for name, value in params.items()
+        if name != "estimator"
+    }
     return f"{selector} ({', '.join(f'{_NAMES[name]}={value:g}' for name, value in short.items())})"
 
 
 def _verdict(report: StabilityReport) -> str:
     """Answer the first two questions."""
     reason = "" if report.assessment is None else report.assessment.reason
-    question = "1. Is there anything in the data?  2. Would other data give the same features?"
+    question = (
+        "1. Is there anything in the data?  2. Would other data give the same features?"
+    )
     about = f"(About {report.first_selector}, chosen on the same patients, which is optimistic.)"
     return "\n".join([question, *_indented(reason), *_indented(about), ""])
 
@@ -177,9 +216,17 @@ def _features(report: FeatureReport | None) -> str:
     """Answer the third question."""
     if report is None:
         return ""
-    columns = {"frequency": "frequency", "cluster_frequency": "cluster", "chance": "chance", "direction": "direction"}
+    columns = {
+        "frequency": "frequency",
+        "cluster_frequency": "cluster",
+        "chance": "chance",
+        "direction": "direction",
+    }
     table = report.core[list(columns)].rename(columns=columns).round(2)
-    return _FEATURES.format(sentence="\n".join(_indented(report.sentence)), table=table.to_string(index_names=False))
+    return _FEATURES.format(
+        sentence="\n".join(_indented(report.sentence)),
+        table=table.to_string(index_names=False),
+    )
 
 
 def _indented(text: str) -> list[str]:
@@ -187,9 +234,18 @@ def _indented(text: str) -> list[str]:
 
 
 def _front(table: pd.DataFrame) -> str:
-    columns = {"score": SCORE, "stability": "stability", "stability_low": "low", "stability_high": "high"}
+    columns = {
+        "score": SCORE,
+        "stability": "stability",
+        "stability_low": "low",
+        "stability_high": "high",
+    }
     columns["n_features"] = "features"
-    shown = table.loc[table["on_front"], list(columns)].rename(columns=columns).sort_values(SCORE, ascending=False)
+    shown = (
+        table.loc[table["on_front"], list(columns)]
+        .rename(columns=columns)
+        .sort_values(SCORE, ascending=False)
+    )
     return str(shown.round(3).to_string(index_names=False))
 
 
@@ -227,14 +283,24 @@ def rivals(table: pd.DataFrame, chosen: int) -> list[int]:
 
 
 def make_report(
-    search: GridSearchCV, table: pd.DataFrame, X: Any, y: Any, options: argparse.Namespace
+    search: GridSearchCV,
+    table: pd.DataFrame,
+    X: Any,
+    y: Any,
+    options: argparse.Namespace,
 ) -> StabilityReport:
     """Compare what accuracy alone chooses with what was chosen, among all candidates."""
     params = search.cv_results_["params"]
-    pipelines = {table.index[i]: _set_up(params[i]) for i in rivals(table, search.best_index_)}
+    pipelines = {
+        table.index[i]: _set_up(params[i]) for i in rivals(table, search.best_index_)
+    }
     cv = f"BootstrapSplit({options.resamples}, stratify=True, random_state={SEED})"
     rules = f"scoring={SCORE!r}, measure={MEASURE!r}, margin={TOLERANCE}, random_state={SEED}"
-    settings: dict[str, Any] = {"cv": _splitter(options), "scoring": SCORE, "measure": MEASURE}
+    settings: dict[str, Any] = {
+        "cv": _splitter(options),
+        "scoring": SCORE,
+        "measure": MEASURE,
+    }
     settings |= {"n_jobs": options.jobs, "random_state": SEED}
     comparison = compare_selectors(pipelines, X, y, margin=TOLERANCE, **settings)
     call = f"compare_selectors(selectors, X, y, cv={cv}, {rules})"
@@ -257,7 +323,12 @@ def make_report(
         },
         code="\n".join(
             [
-                *comparing({name: pipe[-1] for name, pipe in pipelines.items()}, [StandardScaler()], _DATA, call),
+                *comparing(
+                    {name: pipe[-1] for name, pipe in pipelines.items()},
+                    [StandardScaler()],
+                    _DATA,
+                    call,
+                ),
                 *(
                     "comparison = compare(selectors)",
                     "print(comparison.frame().to_string())",
@@ -276,7 +347,11 @@ _DATA = [
 
 
 def _set_up(params: dict[str, Any]) -> Any:
-    settings = {name.removeprefix("estimator__"): value for name, value in params.items() if name != "estimator"}
+    settings = {
+        name.removeprefix("estimator__"): value
+        for name, value in params.items()
+        if name != "estimator"
+    }
     return clone(params["estimator"]).set_params(**settings)
 
 
@@ -288,7 +363,9 @@ def _write(folder: Path, search: GridSearchCV, report: StabilityReport) -> list[
     displays: dict[str, Display] = {
         "pareto.png": ParetoFrontDisplay.from_search(search, SCORE, MEASURE),
         "map-accuracy-alone.png": first,
-        "map-with-stability.png": FeatureStabilityMapDisplay.from_estimator(stable, like=first),
+        "map-with-stability.png": FeatureStabilityMapDisplay.from_estimator(
+            stable, like=first
+        ),
     }
     for name, display in displays.items():
         figure = display.plot().figure_

@@ -16,7 +16,20 @@ FEWEST_ROWS = 10
 _MOST_CLASSES = 10
 _FEWEST_EVENTS = 5
 # Words for an event that was observed, and for one that was not; numbers are 1 and 0, or 2 and 1 as R has them.
-_OBSERVED = ("1", "true", "yes", "y", "dead", "deceased", "died", "death", "event", "relapse", "relapsed", "progressed")
+_OBSERVED = (
+    "1",
+    "true",
+    "yes",
+    "y",
+    "dead",
+    "deceased",
+    "died",
+    "death",
+    "event",
+    "relapse",
+    "relapsed",
+    "progressed",
+)
 _NOT_OBSERVED = (
     "0",
     "false",
@@ -41,14 +54,26 @@ def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
 
     name = values.name
     if is_structured(values):
-        raise UserError(f"target {name!r} holds binary data, lists or other structures: it must be texts or numbers")
+        raise UserError(
+            f"target {name!r} holds binary data, lists or other structures: it must be texts or numbers"
+        )
     _check_target(values)
     is_number = is_numeric_dtype(values) and not is_bool_dtype(values)
     if task == "regression" and not is_number:
         raise UserError(f"target {name!r} is not numeric: regression needs numbers")
-    is_classification = task == "classification" or (task == "auto" and (not is_number or _looks_like_classes(values)))
-    kinds = [float] if not is_classification else [int, str] if is_number and _is_small_and_whole(values) else [str]
-    y = values.astype(kinds[0]).astype(kinds[-1])  # missing values made floats of whole numbers, but 1 is not "1.0"
+    is_classification = task == "classification" or (
+        task == "auto" and (not is_number or _looks_like_classes(values))
+    )
+    kinds = (
+        [float]
+        if not is_classification
+        else [int, str]
+        if is_number and _is_small_and_whole(values)
+        else [str]
+    )
+    y = values.astype(kinds[0]).astype(
+        kinds[-1]
+    )  # missing values made floats of whole numbers, but 1 is not "1.0"
     if is_classification:
         _check_classes(y)
     elif not np.isfinite(y).all():
@@ -59,9 +84,13 @@ def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
 
 def _check_target(values: pd.Series) -> None:
     if len(values) < FEWEST_ROWS:
-        raise UserError(f"there must be at least {FEWEST_ROWS} rows with a target, got {len(values)}")
+        raise UserError(
+            f"there must be at least {FEWEST_ROWS} rows with a target, got {len(values)}"
+        )
     if values.nunique() < 2:
-        raise UserError(f"target {values.name!r} has one value only, {values.iloc[0]!s}: there is nothing to predict")
+        raise UserError(
+            f"target {values.name!r} has one value only, {values.iloc[0]!s}: there is nothing to predict"
+        )
 
 
 def _looks_like_classes(values: pd.Series) -> bool:
@@ -97,7 +126,9 @@ def survival_target(time: pd.Series, event: pd.Series) -> tuple[Any, str, list[s
     y["event"], y["time"] = event.isin(observed), time.astype(float)
     number = int(y["event"].sum())
     if number < _FEWEST_EVENTS:
-        raise UserError(f"--event {event.name!r} must have at least {_FEWEST_EVENTS} events, got {number}")
+        raise UserError(
+            f"--event {event.name!r} must have at least {_FEWEST_EVENTS} events, got {number}"
+        )
     note = f"Events: {number} of {len(y)} rows, those with {' or '.join(map(repr, observed))} in {event.name!r}."
     code = [
         'y = np.zeros(len(data), dtype=[("event", bool), ("time", float)])',
@@ -110,18 +141,26 @@ def _check_times(time: pd.Series) -> None:
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     if not is_numeric_dtype(time) or is_bool_dtype(time):
-        raise UserError(f"--time {time.name!r} must be numbers, such as days from the start to the event or the end")
+        raise UserError(
+            f"--time {time.name!r} must be numbers, such as days from the start to the event or the end"
+        )
     if not np.isfinite(time.astype(float)).all() or (time < 0).any():
-        raise UserError(f"--time {time.name!r} has values below zero, or infinite ones: a time is a duration")
+        raise UserError(
+            f"--time {time.name!r} has values below zero, or infinite ones: a time is a duration"
+        )
 
 
 def _observed_values(event: pd.Series) -> list[Any]:
     """The values of a column that mean an observed event."""
-    values = [value.item() if hasattr(value, "item") else value for value in event.unique()]
+    values = [
+        value.item() if hasattr(value, "item") else value for value in event.unique()
+    ]
     words = {value: _word(value) for value in values}
     if set(words.values()) == {"1", "2"}:
         return [value for value in values if words[value] == "2"]
-    unknown = [value for value in values if words[value] not in (*_OBSERVED, *_NOT_OBSERVED)]
+    unknown = [
+        value for value in values if words[value] not in (*_OBSERVED, *_NOT_OBSERVED)
+    ]
     if unknown:
         raise UserError(
             f"--event {event.name!r} has {plural(len(unknown), 'value')} of unknown meaning, {unknown[0]!r} first: "

@@ -26,7 +26,9 @@ from skstab._cli._terminal import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-UNNAMED = "Unnamed: 0"  # pandas' name of a first column without one, as row numbers have
+UNNAMED = (
+    "Unnamed: 0"  # pandas' name of a first column without one, as row numbers have
+)
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 _OTHERS = (".parquet", ".pq", ".feather", ".arrow", ".xlsx", ".xlsm")
 TABLES = (*_SEPARATORS, *_OTHERS)
@@ -69,18 +71,36 @@ class Source(NamedTuple):
 
     def code(self, **more: Any) -> str:
         """Python code that reads the file."""
-        given = "".join(f", {name}={value!r}" for name, value in {**self.arguments, **more}.items())
+        given = "".join(
+            f", {name}={value!r}" for name, value in {**self.arguments, **more}.items()
+        )
         return f"data = pd.{self.reader}({self.path!r}{given})"
 
     def read(self, **more: Any) -> pd.DataFrame:
         """Read the file as the code does."""
         import pandas as pd
 
-        arguments = {name: value for name, value in self.arguments.items() if name != "compression"}
-        table = reading(self.path, getattr(pd, self.reader), io.BytesIO(self.data), **arguments, **more)
+        arguments = {
+            name: value
+            for name, value in self.arguments.items()
+            if name != "compression"
+        }
+        table = reading(
+            self.path,
+            getattr(pd, self.reader),
+            io.BytesIO(self.data),
+            **arguments,
+            **more,
+        )
         if table.columns.nlevels > 1:
-            raise UserError(f"{self.path!r} can't be read: its columns have names of several levels")
-        table.columns = list(self.columns) if self.columns is not None else [str(name) for name in table.columns]
+            raise UserError(
+                f"{self.path!r} can't be read: its columns have names of several levels"
+            )
+        table.columns = (
+            list(self.columns)
+            if self.columns is not None
+            else [str(name) for name in table.columns]
+        )
         return table
 
 
@@ -89,7 +109,11 @@ class Source(NamedTuple):
 
 def suffix_of(path: str) -> str:
     """The extension of a file; that of a compressed one is the last but one."""
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in _PACKED]
+    suffixes = [
+        suffix.lower()
+        for suffix in Path(path).suffixes
+        if suffix.lower() not in _PACKED
+    ]
     return suffixes[-1] if suffixes else ""
 
 
@@ -137,11 +161,17 @@ def open_table(path: str, options: ReadOptions) -> Source:
 
 
 def _check_options(content: Content, options: ReadOptions, path: str) -> None:
-    for_text = [name for name in ("sep", "encoding") if getattr(options, name) is not None]
+    for_text = [
+        name for name in ("sep", "encoding") if getattr(options, name) is not None
+    ]
     if for_text and content.kind != "text":
-        raise UserError(f"--{for_text[0]} goes with text files; {path!r} is a file of kind {content.kind}")
+        raise UserError(
+            f"--{for_text[0]} goes with text files; {path!r} is a file of kind {content.kind}"
+        )
     if options.sheet is not None and content.kind != "excel":
-        raise UserError(f"--sheet goes with workbooks; {path!r} is a file of kind {content.kind}")
+        raise UserError(
+            f"--sheet goes with workbooks; {path!r} is a file of kind {content.kind}"
+        )
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -158,24 +188,43 @@ def _text(path: str, content: Content, options: ReadOptions, *, default: str) ->
     position = header_position(rows) or 0
     signs = signs_of([cell for row in rows[position + 1 :] for cell in row], separator)
     if options.decimal is not None:
-        signs = Signs(options.decimal, "" if options.decimal == signs.thousands else signs.thousands)
+        signs = Signs(
+            options.decimal,
+            "" if options.decimal == signs.thousands else signs.thousands,
+        )
     columns, names = unique_names(_header(rows, position))
     arguments = _arguments(path, content, separator, encoding, signs)
     skipped = _line_number(text, lines[position]) if position else 0
     arguments |= {"skiprows": skipped} if skipped else {}
-    arguments |= {"header": 0, "names": columns} if columns != _header_of_pandas(rows[position]) else {}
-    found = [f"separator {NAMES.get(separator, repr(separator))}", f"decimal {_sign(signs.decimal)}", encoding]
+    arguments |= (
+        {"header": 0, "names": columns}
+        if columns != _header_of_pandas(rows[position])
+        else {}
+    )
+    found = [
+        f"separator {NAMES.get(separator, repr(separator))}",
+        f"decimal {_sign(signs.decimal)}",
+        encoding,
+    ]
     found += [f"thousands {_sign(signs.thousands)}"] if signs.thousands else []
     found += [f"compressed by {content.compression}"] if content.compression else []
-    found += [f"{skipped} line{'s' * (skipped > 1)} above the header left out"] if skipped else []
-    return Source(path, content.data, "read_csv", arguments, ", ".join(found), signs, names)
+    found += (
+        [f"{skipped} line{'s' * (skipped > 1)} above the header left out"]
+        if skipped
+        else []
+    )
+    return Source(
+        path, content.data, "read_csv", arguments, ", ".join(found), signs, names
+    )
 
 
 def _sign(sign: str) -> str:
     return {",": "comma", ".": "point"}.get(sign, repr(sign))
 
 
-def _arguments(path: str, content: Content, separator: str, encoding: str, signs: Signs) -> dict[str, Any]:
+def _arguments(
+    path: str, content: Content, separator: str, encoding: str, signs: Signs
+) -> dict[str, Any]:
     """Arguments of `pd.read_csv` that differ from their defaults."""
     suffix = Path(path).suffix.lower()
     arguments: dict[str, Any] = {"sep": separator} if separator != "," else {}
@@ -191,7 +240,11 @@ def _header(rows: Sequence[Sequence[str]], position: int) -> list[str]:
     """Names of the columns; where all rows end in a separator and the header does not, one more without a name."""
     header, body = list(rows[position]), rows[position + 1 :]
     longer = [row for row in body if len(row) == len(header) + 1]
-    ends_in_separator = longer and usual_width(body)[0] == len(header) + 1 and not any(row[-1] for row in longer)
+    ends_in_separator = (
+        longer
+        and usual_width(body)[0] == len(header) + 1
+        and not any(row[-1] for row in longer)
+    )
     return [*header, ""] if ends_in_separator else header
 
 
@@ -225,24 +278,52 @@ def _line_number(text: str, line: str) -> int:
 def _excel(path: str, data: bytes, options: ReadOptions) -> Source:
     import pandas as pd
 
-    book = reading(path, _named(pd.ExcelFile, "read_excel"), io.BytesIO(data), engine="openpyxl")
+    book = reading(
+        path, _named(pd.ExcelFile, "read_excel"), io.BytesIO(data), engine="openpyxl"
+    )
     sheet = _sheet(book.sheet_names, options.sheet, path)
     arguments: dict[str, Any] = {"sheet_name": sheet}
-    top = reading(path, pd.read_excel, book, sheet_name=sheet, header=None, nrows=_SAMPLE_ROWS, dtype=object)
-    rows = [[("" if pd.isna(cell) else str(cell)) for cell in row] for row in top.to_numpy(dtype=object)]
+    top = reading(
+        path,
+        pd.read_excel,
+        book,
+        sheet_name=sheet,
+        header=None,
+        nrows=_SAMPLE_ROWS,
+        dtype=object,
+    )
+    rows = [
+        [("" if pd.isna(cell) else str(cell)) for cell in row]
+        for row in top.to_numpy(dtype=object)
+    ]
     if not rows:
         raise UserError(f"sheet {sheet!r} of {path!r} is empty")
-    trimmed = [row[: max((i + 1 for i, cell in enumerate(row) if cell), default=0)] for row in rows]
+    trimmed = [
+        row[: max((i + 1 for i, cell in enumerate(row) if cell), default=0)]
+        for row in rows
+    ]
     position = header_position(trimmed) or 0
     columns, names = unique_names(rows[position])
     arguments |= {"skiprows": position} if position else {}
     of_several = f" of {len(book.sheet_names)}" if len(book.sheet_names) > 1 else ""
     found = f"sheet {sheet!r}{of_several}"
-    found += f", {position} row{'s' * (position > 1)} above the header left out" if position else ""
+    found += (
+        f", {position} row{'s' * (position > 1)} above the header left out"
+        if position
+        else ""
+    )
     if columns != _header_of_pandas(rows[position]):
         arguments |= {"header": 0, "names": columns}
     signs = signs_of([cell for row in rows[position + 1 :] for cell in row], "\t")
-    return Source(path, data, "read_excel", arguments, found, signs._replace(decimal=options.decimal or "."), names)
+    return Source(
+        path,
+        data,
+        "read_excel",
+        arguments,
+        found,
+        signs._replace(decimal=options.decimal or "."),
+        names,
+    )
 
 
 def _named(function: Any, name: str) -> Any:
@@ -258,7 +339,9 @@ def _named(function: Any, name: str) -> Any:
 def _sheet(sheets: Sequence[str], wanted: str | None, path: str) -> str:
     if wanted is None or wanted in sheets:
         return wanted or sheets[0]
-    raise UserError(f"there is no sheet {wanted!r} in {path!r}; there are {', '.join(map(repr, sheets[:8]))}")
+    raise UserError(
+        f"there is no sheet {wanted!r} in {path!r}; there are {', '.join(map(repr, sheets[:8]))}"
+    )
 
 
 def _typed(path: str, content: Content) -> Source:
@@ -267,8 +350,13 @@ def _typed(path: str, content: Content) -> Source:
     if content.kind == "parquet":
         reading(path, _named(_check_cells, "read_parquet"), content.data, path)
     reader = f"read_{content.kind}"
-    source = Source(path, content.data, reader, {}, content.kind.capitalize(), Signs(".", ""), {})
-    names = [str(name) for name in reading(path, getattr(pd, reader), io.BytesIO(content.data)).columns]
+    source = Source(
+        path, content.data, reader, {}, content.kind.capitalize(), Signs(".", ""), {}
+    )
+    names = [
+        str(name)
+        for name in reading(path, getattr(pd, reader), io.BytesIO(content.data)).columns
+    ]
     columns, numbered = unique_names(names)
     return source._replace(names=numbered, columns=columns if numbered else None)
 

@@ -10,7 +10,12 @@ import numpy as np
 
 from skstab._cli._files import read_runs
 from skstab._cli._terminal import say
-from skstab.metrics import get_measure, measure_table, stability_in_words, stability_interval
+from skstab.metrics import (
+    get_measure,
+    measure_table,
+    stability_in_words,
+    stability_interval,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +38,11 @@ def run(options: argparse.Namespace) -> None:
         "method": options.method,
         "confidence_level": options.level,
     }
-    say(json.dumps({**about, "measures": rows}, indent=2, allow_nan=False) if options.json else _text(about, rows))
+    say(
+        json.dumps({**about, "measures": rows}, indent=2, allow_nan=False)
+        if options.json
+        else _text(about, rows)
+    )
 
 
 def _measures(runs: Runs) -> list[str]:
@@ -41,12 +50,20 @@ def _measures(runs: Runs) -> list[str]:
     kinds = set() if runs.importances is None else {"weights", "ranking"}
     if runs.importances is None or runs.supports.sum() < runs.n_features * len(runs):
         kinds.add("subset")
-    return [str(name) for name, kind in measure_table()["kind"].items() if kind in kinds]
+    return [
+        str(name) for name, kind in measure_table()["kind"].items() if kind in kinds
+    ]
 
 
 def _row(name: str, runs: Runs, options: argparse.Namespace) -> dict[str, Any]:
     """One measure: its value and interval, or why there is none."""
-    row: dict[str, Any] = {"measure": name, "stability": None, "low": None, "high": None, "note": None}
+    row: dict[str, Any] = {
+        "measure": name,
+        "stability": None,
+        "low": None,
+        "high": None,
+        "note": None,
+    }
     measure = get_measure(name)
     if measure.described_by:
         return row | {"note": _NEEDS_SIMILARITY}
@@ -83,10 +100,18 @@ def _text(about: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     table = pd.DataFrame(rows).set_index("measure")
     known = table[table["stability"].notna()].drop(columns="note").astype(float)
     if len(known):
-        lines += [known.to_string(float_format="{:.3f}".format, na_rep="-", index_names=False), ""]
+        lines += [
+            known.to_string(
+                float_format="{:.3f}".format, na_rep="-", index_names=False
+            ),
+            "",
+        ]
     if "nogueira" in known.index:
         words = stability_in_words(min(known.loc["nogueira", "stability"], 1.0))
-        lines += [f"A nogueira stability of this size is called {words} (Nogueira et al. 2018, table 3).", ""]
+        lines += [
+            f"A nogueira stability of this size is called {words} (Nogueira et al. 2018, table 3).",
+            "",
+        ]
     # Several measures often have the same reason, except for their names.
     notes: dict[str, list[str]] = {}
     for name, note in table["note"].dropna().items():
@@ -96,4 +121,6 @@ def _text(about: dict[str, Any], rows: list[dict[str, Any]]) -> str:
 
 
 def _unnamed(note: str, name: str) -> str:
-    return note.replace(f"the {name} measure", "the measure").replace(repr(name), "this measure")
+    return note.replace(f"the {name} measure", "the measure").replace(
+        repr(name), "this measure"
+    )

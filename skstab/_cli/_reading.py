@@ -63,12 +63,20 @@ class Dataset:
         """The target as classes or numbers; for survival the martingale residuals."""
         import pandas as pd
 
-        return pd.Series(martingale_residuals(self.y), index=self.X.index) if self.is_survival else self.y
+        return (
+            pd.Series(martingale_residuals(self.y), index=self.X.index)
+            if self.is_survival
+            else self.y
+        )
 
     @cached_property
     def target(self) -> Any:
         """The target as selectors get it: classes by their number, in alphabetical order."""
-        return np.unique(self.y.to_numpy(dtype=str), return_inverse=True)[1] if self.is_classification else self.y
+        return (
+            np.unique(self.y.to_numpy(dtype=str), return_inverse=True)[1]
+            if self.is_classification
+            else self.y
+        )
 
     @property
     def has_missing(self) -> bool:
@@ -100,7 +108,12 @@ class Endpoint(NamedTuple):
 
 
 def read_dataset(
-    path: str, endpoint: str | Endpoint, task: str, *, options: ReadOptions = _AS_FOUND, groups: str | None = None
+    path: str,
+    endpoint: str | Endpoint,
+    task: str,
+    *,
+    options: ReadOptions = _AS_FOUND,
+    groups: str | None = None,
 ) -> Dataset:
     """Read a table and make features and a target from it."""
     wanted = Endpoint(endpoint) if isinstance(endpoint, str) else endpoint
@@ -110,21 +123,32 @@ def read_dataset(
     data, rows_notes, rows_code = _complete_rows(data, wanted.columns, groups)
     y, kind, target_notes, target_code = _endpoint(data, wanted, task)
     apart = [*wanted.columns, *([] if groups is None else [groups])]
-    X, variables, feature_notes, feature_code = make_features(data.drop(columns=apart), apart)
+    X, variables, feature_notes, feature_code = make_features(
+        data.drop(columns=apart), apart
+    )
     return Dataset(
         X,
         y,
         kind,
         variables,
         [*table.notes, *notes, *rows_notes, *target_notes, *feature_notes],
-        [*table.code, *code, *rows_code, *target_code, *_group_code(groups), *feature_code],
+        [
+            *table.code,
+            *code,
+            *rows_code,
+            *target_code,
+            *_group_code(groups),
+            *feature_code,
+        ],
         table=data,
         apart=apart,
         groups=None if groups is None else _checked_groups(data[groups]),
     )
 
 
-def _endpoint(data: pd.DataFrame, endpoint: Endpoint, task: str) -> tuple[Any, Kind, list[str], list[str]]:
+def _endpoint(
+    data: pd.DataFrame, endpoint: Endpoint, task: str
+) -> tuple[Any, Kind, list[str], list[str]]:
     if endpoint.time is not None and endpoint.event is not None:
         y, note, lines = survival_target(data[endpoint.time], data[endpoint.event])
         return y, "survival", [note], lines
@@ -132,7 +156,9 @@ def _endpoint(data: pd.DataFrame, endpoint: Endpoint, task: str) -> tuple[Any, K
     return y, "classes" if is_classification else "numbers", [], [line]
 
 
-def _check_columns(data: pd.DataFrame, targets: list[str], groups: str | None, path: str) -> None:
+def _check_columns(
+    data: pd.DataFrame, targets: list[str], groups: str | None, path: str
+) -> None:
     for name in (*targets, groups):
         if name is not None:
             _check_column(data, name, path)
@@ -151,7 +177,9 @@ def _check_column(data: pd.DataFrame, target: str, path: str) -> None:
     raise UserError(f"there is no column {target!r} in {path!r}; {hint}")
 
 
-def _one_of_each(table: ReadTable, targets: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _one_of_each(
+    table: ReadTable, targets: list[str]
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Leave out further columns with the name of a target."""
     notes: list[str] = []
     code: list[str] = []
@@ -162,16 +190,24 @@ def _one_of_each(table: ReadTable, targets: list[str]) -> tuple[pd.DataFrame, li
     return table.frame, notes, code
 
 
-def _one_target(table: ReadTable, target: str) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _one_target(
+    table: ReadTable, target: str
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Leave out further columns with the name of the target, which must be equal to it."""
     again = [name for name, header in table.headers.items() if header == target]
     if not again:
         return table.frame, [], []
     for name in again:
         if not table.frame[name].equals(table.frame[target]):
-            raise UserError(f"there are several columns {target!r} that differ: rename those that are not the target")
+            raise UserError(
+                f"there are several columns {target!r} that differ: rename those that are not the target"
+            )
     note = f"{plural(len(again), 'more column')} named {target!r}, with the same values: left out."
-    return table.frame.drop(columns=again), [note], [f"data = data.drop(columns={again!r})"]
+    return (
+        table.frame.drop(columns=again),
+        [note],
+        [f"data = data.drop(columns={again!r})"],
+    )
 
 
 def _complete_rows(
@@ -194,7 +230,9 @@ def _complete_rows(
 
 def _checked_groups(values: pd.Series) -> pd.Series:
     if values.nunique() < FEWEST_ROWS:
-        raise UserError(f"--groups {values.name!r} must have at least {FEWEST_ROWS} groups, got {values.nunique()}")
+        raise UserError(
+            f"--groups {values.name!r} must have at least {FEWEST_ROWS} groups, got {values.nunique()}"
+        )
     return values.astype(str)
 
 
@@ -205,9 +243,13 @@ def _group_code(groups: str | None) -> list[str]:
 # -- the features ------------------------------------------------------------------------------------------------------
 
 
-def make_features(data: pd.DataFrame, apart: list[str]) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
+def make_features(
+    data: pd.DataFrame, apart: list[str]
+) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
     """Leave out uninformative columns, and encode categories; return features, their columns, notes and code."""
-    useless = {name: reason for name in data.columns if (reason := why_useless(data[name]))}
+    useless = {
+        name: reason for name in data.columns if (reason := why_useless(data[name]))
+    }
     X = data.drop(columns=list(useless))
     categorical = [name for name in X.columns if not is_numeric(X[name])]
     notes, code = _notes_of(useless), [f"X = data.drop(columns={[*apart, *useless]!r})"]
@@ -219,11 +261,19 @@ def make_features(data: pd.DataFrame, apart: list[str]) -> tuple[pd.DataFrame, d
         made = {}
     X = X.astype(float)
     _check_features(X)
-    return X, {name: made.get(name, name) for name in X.columns}, notes, [*code, "X = X.astype(float)"]
+    return (
+        X,
+        {name: made.get(name, name) for name in X.columns},
+        notes,
+        [*code, "X = X.astype(float)"],
+    )
 
 
 def _check_names(X: pd.DataFrame, useless: dict[str, str]) -> None:
-    twice = [*X.columns[X.columns.duplicated()], *(name for name in X.columns if name in useless)]
+    twice = [
+        *X.columns[X.columns.duplicated()],
+        *(name for name in X.columns if name in useless),
+    ]
     if twice:
         raise UserError(f"column {twice[0]!r} would occur twice: rename one")
 
@@ -235,7 +285,9 @@ def _notes_of(useless: dict[str, str]) -> list[str]:
     ]
 
 
-def _encode(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
+def _encode(
+    X: pd.DataFrame, names: list[str]
+) -> tuple[pd.DataFrame, dict[str, str], list[str], list[str]]:
     """Encode categories as columns of 0 and 1; return the table, the column of each new one, notes and code."""
     import pandas as pd
 
@@ -245,15 +297,30 @@ def _encode(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, dict[str, 
     ]
     X = X.assign(**{name: levels_of(X[name]) for name in names})
     X, notes, lines = _join_rarelevels_of(X, names)
-    columns = {name: [f"{name}={level}" for level in sorted(X[name].unique())] for name in names}
-    second = [made[0] for made in columns.values() if len(made) == 2]  # the other column is equivalent
+    columns = {
+        name: [f"{name}={level}" for level in sorted(X[name].unique())]
+        for name in names
+    }
+    second = [
+        made[0] for made in columns.values() if len(made) == 2
+    ]  # the other column is equivalent
     encoded = pd.get_dummies(X, columns=names, prefix_sep="=").drop(columns=second)
-    code += [*lines, f'X = pd.get_dummies(X, columns=categories, prefix_sep="=").drop(columns={second!r})']
+    code += [
+        *lines,
+        f'X = pd.get_dummies(X, columns=categories, prefix_sep="=").drop(columns={second!r})',
+    ]
     notes.insert(0, f"Categories were encoded as columns of 0 and 1: {listed(names)}.")
-    return encoded, {column: name for name, made in columns.items() for column in made}, notes, code
+    return (
+        encoded,
+        {column: name for name, made in columns.items() for column in made},
+        notes,
+        code,
+    )
 
 
-def _join_rarelevels_of(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _join_rarelevels_of(
+    X: pd.DataFrame, names: list[str]
+) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Keep the most frequent levels of a category that has many."""
     notes, code = [], []
     for name in names:
@@ -265,15 +332,21 @@ def _join_rarelevels_of(X: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame
         notes.append(
             f"Of the {len(counts)} values of {name!r}, all except the {_MOST_LEVELS} most frequent are one level."
         )
-        code.append(f'X[{name!r}] = X[{name!r}].where(X[{name!r}].isin({kept!r}), "{OTHER}")')
+        code.append(
+            f'X[{name!r}] = X[{name!r}].where(X[{name!r}].isin({kept!r}), "{OTHER}")'
+        )
     return X, notes, code
 
 
 def _check_features(X: pd.DataFrame) -> None:
     if X.shape[1] == 0:
-        raise UserError("there is nothing to select from: no numeric or categorical column is left besides the target")
+        raise UserError(
+            "there is nothing to select from: no numeric or categorical column is left besides the target"
+        )
     if X.shape[1] == 1:
-        raise UserError(f"there is nothing to select: {X.columns[0]!r} is the only feature besides the target")
+        raise UserError(
+            f"there is nothing to select: {X.columns[0]!r} is the only feature besides the target"
+        )
     infinite = X.columns[np.isinf(X).any()]
     if len(infinite):
         raise UserError(f"column {infinite[0]!r} has infinite values")

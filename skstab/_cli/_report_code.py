@@ -41,8 +41,13 @@ def script(plan: Plan, *, several: bool) -> str:
 
 def _imports(plan: Plan) -> list[str]:
     steps = [step for _, step in first_steps(plan.data)]
-    needed = imports_of([*(candidate.base for candidate in plan.tried), *steps, Pipeline([])])
-    own = [line.replace("import make_pipeline", "import Pipeline, make_pipeline") for line in needed]
+    needed = imports_of(
+        [*(candidate.base for candidate in plan.tried), *steps, Pipeline([])]
+    )
+    own = [
+        line.replace("import make_pipeline", "import Pipeline, make_pipeline")
+        for line in needed
+    ]
     lines = [
         *(["from __future__ import annotations", ""] if plan.data.is_survival else []),
         "from copy import deepcopy",
@@ -51,7 +56,9 @@ def _imports(plan: Plan) -> list[str]:
         "import numpy as np",
         "import pandas as pd",
         "from sklearn.base import clone",
-        *(line for line in own if not line.startswith("from skstab import ")),  # models of survival, which follow
+        *(
+            line for line in own if not line.startswith("from skstab import ")
+        ),  # models of survival, which follow
         "from skstab.inspection import feature_report",
         f"from skstab.model_selection import {_NAMES}",
     ]
@@ -62,22 +69,40 @@ def _survival_source() -> list[str]:
     """The models of survival, which are part of the command and not of the package."""
     lines = inspect.getsource(_survival).splitlines()
     first = lines.index("from typing import Any, NamedTuple")
-    return ["# -- models of survival, as skstab report has them", "", *lines[first:], ""]
+    return [
+        "# -- models of survival, as skstab report has them",
+        "",
+        *lines[first:],
+        "",
+    ]
 
 
 def _settings(plan: Plan) -> list[str]:
     names = {id(base): name for name, base in _selectors(plan).items()}
-    steps = ", ".join(f"({name!r}, {source_of(step)})" for name, step in first_steps(plan.data))
+    steps = ", ".join(
+        f"({name!r}, {source_of(step)})" for name, step in first_steps(plan.data)
+    )
     lines = [f"{name} = {source_of(base)}" for name, base in _selectors(plan).items()]
     lines += ["settings = {"]
     for candidate in plan.tried:
-        params = ", ".join(f'"{STEP}__{name}": [{source_of(value)}]' for name, value in candidate.params.items())
-        lines.append(f'    {candidate.label!r}: {{"{STEP}": [{names[id(candidate.base)]}], {params}}},')
-    return [*lines, "}", f'pipeline = Pipeline([{steps}, ("{STEP}", {names[id(plan.tried[0].base)]})])']
+        params = ", ".join(
+            f'"{STEP}__{name}": [{source_of(value)}]'
+            for name, value in candidate.params.items()
+        )
+        lines.append(
+            f'    {candidate.label!r}: {{"{STEP}": [{names[id(candidate.base)]}], {params}}},'
+        )
+    return [
+        *lines,
+        "}",
+        f'pipeline = Pipeline([{steps}, ("{STEP}", {names[id(plan.tried[0].base)]})])',
+    ]
 
 
 def _selectors(plan: Plan) -> dict[str, object]:
-    return {candidate.family.replace("-", "_"): candidate.base for candidate in plan.tried}
+    return {
+        candidate.family.replace("-", "_"): candidate.base for candidate in plan.tried
+    }
 
 
 def _comparing(plan: Plan) -> list[str]:

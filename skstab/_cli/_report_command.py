@@ -22,7 +22,13 @@ from skstab._cli._comparing import (
 from skstab._cli._formats import ReadOptions
 from skstab._cli._reading import Dataset, Endpoint, read_dataset
 from skstab._cli._report_code import script
-from skstab._cli._report_texts import OPTIMISM, about_selectors, facts, notes, score_name
+from skstab._cli._report_texts import (
+    OPTIMISM,
+    about_selectors,
+    facts,
+    notes,
+    score_name,
+)
 from skstab._cli._terminal import AlertError, UserError, plural, require_extras, say
 from skstab._cli._writing import check_checkpoint, check_output, write
 from skstab.inspection import StabilityReport, feature_report
@@ -41,7 +47,13 @@ def run(options: argparse.Namespace) -> None:
     check_output(output, options.file)
     check_checkpoint(options.checkpoint)
     check_measure(options.measure)
-    data = read_dataset(options.file, endpoint, options.task, options=_read_options(options), groups=options.groups)
+    data = read_dataset(
+        options.file,
+        endpoint,
+        options.task,
+        options=_read_options(options),
+        groups=options.groups,
+    )
     options.scoring = scoring_of(data, options.scoring)
     sizes = f"{plural(len(data.X), 'row')}, {plural(data.X.shape[1], 'feature')}"
     say(f"{options.file}: {sizes}, {kind_of_target(data)} of {endpoint.name}")
@@ -51,7 +63,11 @@ def run(options: argparse.Namespace) -> None:
         alerts = _alerts(data, endpoint.name, options)
         report = make_assessed_report(data, alerts, endpoint.name, options)
         write(output, report.html(), spare=options.checkpoint)
-    caution = [f"{plural(len(alerts), 'alert')} above may make this misleading."] if alerts else []
+    caution = (
+        [f"{plural(len(alerts), 'alert')} above may make this misleading."]
+        if alerts
+        else []
+    )
     say("\n" + "\n\n".join([*report.answers(), *caution, f"Written: {output}"]))
 
 
@@ -59,18 +75,29 @@ def check_endpoint(options: argparse.Namespace) -> Endpoint:
     """Check that there is a target: one column, or a time and an event."""
     if options.time is None and options.event is None:
         if options.target is None:
-            raise UserError("the following arguments are required: --target (see skstab report --help)")
+            raise UserError(
+                "the following arguments are required: --target (see skstab report --help)"
+            )
         return Endpoint(target=options.target)
     if options.target is not None:
-        raise UserError("--target can't be combined with --time and --event, which are the target of survival")
+        raise UserError(
+            "--target can't be combined with --time and --event, which are the target of survival"
+        )
     if options.time is None or options.event is None:
-        raise UserError("--time and --event go together: the column of the times, and the column of the events")
+        raise UserError(
+            "--time and --event go together: the column of the times, and the column of the events"
+        )
     return Endpoint(time=options.time, event=options.event)
 
 
 def _read_options(options: argparse.Namespace) -> ReadOptions:
     return ReadOptions(
-        options.sep, options.decimal, options.encoding, options.sheet, options.na or (), options.keep or ()
+        options.sep,
+        options.decimal,
+        options.encoding,
+        options.sheet,
+        options.na or (),
+        options.keep or (),
     )
 
 
@@ -80,11 +107,15 @@ def _alerts(data: Dataset, target: str, options: argparse.Namespace) -> list[str
     for alert in alerts:
         say(f"  Alert: {alert}")
     if alerts and options.strict:
-        raise AlertError(f"{plural(len(alerts), 'alert')} with --strict: nothing was compared or written")
+        raise AlertError(
+            f"{plural(len(alerts), 'alert')} with --strict: nothing was compared or written"
+        )
     return alerts
 
 
-def make_assessed_report(data: Dataset, alerts: list[str], target: str, options: argparse.Namespace) -> StabilityReport:
+def make_assessed_report(
+    data: Dataset, alerts: list[str], target: str, options: argparse.Namespace
+) -> StabilityReport:
     """Compare all settings, assess the one that the report shows first, and list what to publish of it."""
     plan = plan_of(data, options)
     report = replace(make_report(plan, target), alerts=alerts)
@@ -96,7 +127,9 @@ def make_assessed_report(data: Dataset, alerts: list[str], target: str, options:
 def publishing(report: StabilityReport, data: Dataset) -> FeatureReport:
     """Which features to publish; missing numbers are replaced for the correlations."""
     runs = report.comparison.runs[report.first_selector]
-    return feature_report(runs, data.X.fillna(data.X.median()), assessment=report.assessment)
+    return feature_report(
+        runs, data.X.fillna(data.X.median()), assessment=report.assessment
+    )
 
 
 def make_report(plan: Plan, target: str) -> StabilityReport:

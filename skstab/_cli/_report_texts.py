@@ -47,12 +47,18 @@ def score_name(scoring: str) -> str:
 
 def score_meaning(scoring: str) -> str:
     """What the score is, in a sentence."""
-    return _SCORE_MEANINGS.get(scoring, "more is better" if not scoring.startswith("neg_") else "less is better")
+    return _SCORE_MEANINGS.get(
+        scoring,
+        "more is better" if not scoring.startswith("neg_") else "less is better",
+    )
 
 
 def about_selectors(plan: Plan) -> dict[str, str]:
     """What each selector does."""
-    return {name: ABOUT[name] for name in dict.fromkeys(candidate.family for candidate in plan.tried)}
+    return {
+        name: ABOUT[name]
+        for name in dict.fromkeys(candidate.family for candidate in plan.tried)
+    }
 
 
 def facts(plan: Plan, target: str, n_candidates: int, n_chosen: int) -> dict[str, str]:
@@ -60,7 +66,9 @@ def facts(plan: Plan, target: str, n_candidates: int, n_chosen: int) -> dict[str
     data, options = plan.data, plan.options
     choice = _ONE_SE if n_chosen < n_candidates else ", all compared"
     groups = f", whole groups of {data.groups.name}" if data.groups is not None else ""
-    within = " within each class" if data.is_classification else " with events and without"
+    within = (
+        " within each class" if data.is_classification else " with events and without"
+    )
     strata = f", drawn{within}" if stratifies(data) else ""
     measure = get_measure(options.measure)
     stability = "agreement of the selected sets, corrected for chance (Nogueira, Sechidis and Brown 2018)"
@@ -90,7 +98,14 @@ def notes(plan: Plan, table: pd.DataFrame) -> list[str]:
         said.append("A missing category is a separate level.")
     for number, what in ((0, "nothing"), (data.X.shape[1], "every feature")):
         said += [
-            f"{name} selected {what}, which is not a choice." for name in table.index[table["n_features"] == number]
+            f"{name} selected {what}, which is not a choice."
+            for name in table.index[table["n_features"] == number]
         ]
     failed = table["n_failed"][table["n_failed"] > 0]
-    return [*said, *(f"{plural(int(number), 'run')} of {name} failed." for name, number in failed.items())]
+    return [
+        *said,
+        *(
+            f"{plural(int(number), 'run')} of {name} failed."
+            for name, number in failed.items()
+        ),
+    ]

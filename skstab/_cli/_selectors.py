@@ -9,7 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, f_classif, f_regression
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectKBest,
+    f_classif,
+    f_regression,
+)
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -51,7 +57,10 @@ class LearningTask:
         """
         if self.n_classes:
             return [("C", _rounded(c / self.n_rows)) for c in (6, 15, 50, 150, 500)]
-        return [("alpha", _rounded(share * self.spread)) for share in (0.5, 0.2, 0.1, 0.05, 0.02)]
+        return [
+            ("alpha", _rounded(share * self.spread))
+            for share in (0.5, 0.2, 0.1, 0.05, 0.02)
+        ]
 
     def model(self) -> Any:
         """Model on what a filter selected."""
@@ -65,19 +74,28 @@ class LearningTask:
             return CoxLasso(**penalty)
         if not self.n_classes:
             return Lasso(max_iter=10_000, **penalty)
-        model = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=self.seed, **penalty)
+        model = LogisticRegression(
+            l1_ratio=1, solver="liblinear", random_state=self.seed, **penalty
+        )
         return model if self.n_classes == 2 else OneVsRestClassifier(model)
 
     def elastic_net(self, **penalty: float) -> Any:
         """Linear model that is less sparse: correlated features enter together."""
         if not self.n_classes:
             return ElasticNet(l1_ratio=0.5, max_iter=10_000, **penalty)
-        options = {"solver": "saga", "tol": 1e-3, "max_iter": 1000, "random_state": self.seed}
+        options = {
+            "solver": "saga",
+            "tol": 1e-3,
+            "max_iter": 1000,
+            "random_state": self.seed,
+        }
         return LogisticRegression(l1_ratio=0.5, **options, **penalty)
 
     def forest(self) -> Any:
         """Small random forest."""
-        return RandomForestClassifier(50) if self.n_classes else RandomForestRegressor(50)
+        return (
+            RandomForestClassifier(50) if self.n_classes else RandomForestRegressor(50)
+        )
 
 
 def _rounded(value: float) -> float:
@@ -97,7 +115,10 @@ class Settings(NamedTuple):
 def _penalties(p: LearningTask, estimator: Any) -> Settings:
     prefix = "estimator__" if isinstance(estimator, OneVsRestClassifier) else ""
     word = "inverse penalty" if p.n_classes else "penalty"
-    params = {f"{word} {name}={value:g}": {f"{prefix}{name}": value} for name, value in p.strengths}
+    params = {
+        f"{word} {name}={value:g}": {f"{prefix}{name}": value}
+        for name, value in p.strengths
+    }
     return Settings(estimator, params)
 
 
@@ -123,7 +144,10 @@ def _hybrid_rfe(p: LearningTask) -> Settings:
     return Settings(
         HybridRFE(C=_rounded(50 / p.n_rows), **options),
         {
-            f"{plural(k, 'feature')}, {n} by the filter": {"n_features_to_select": k, "n_stable_features": n}
+            f"{plural(k, 'feature')}, {n} by the filter": {
+                "n_features_to_select": k,
+                "n_stable_features": n,
+            }
             for k, n in settings
         },
     )
@@ -131,19 +155,35 @@ def _hybrid_rfe(p: LearningTask) -> Settings:
 
 def _stability_selection(p: LearningTask) -> Settings:
     q = min(max(2, round(np.sqrt(2 * p.n_features))), p.n_features - 1)
-    options: dict[str, Any] = {"q": q, "assumption": "none", "n_resamples": 20, "n_values": 10}
-    if p.n_classes > 2:  # the path of a model inside another one is not found automatically
-        options |= {"param_name": "estimator__C", "param_values": [value for _, value in p.strengths]}
+    options: dict[str, Any] = {
+        "q": q,
+        "assumption": "none",
+        "n_resamples": 20,
+        "n_values": 10,
+    }
+    if (
+        p.n_classes > 2
+    ):  # the path of a model inside another one is not found automatically
+        options |= {
+            "param_name": "estimator__C",
+            "param_values": [value for _, value in p.strengths],
+        }
     estimator = make_pipeline(StabilitySelection(p.lasso(), **options), p.model())
     return Settings(
-        estimator, {f"threshold {share}": {"stabilityselection__threshold": share} for share in (0.6, 0.75, 0.9)}
+        estimator,
+        {
+            f"threshold {share}": {"stabilityselection__threshold": share}
+            for share in (0.6, 0.75, 0.9)
+        },
     )
 
 
 def _forest(p: LearningTask) -> Settings:
     everything = -np.inf  # the number of features decides, not a threshold
     selector = SelectFromModel(p.forest(), max_features=1, threshold=everything)
-    return _sized(p, make_pipeline(selector, p.forest()), "selectfrommodel__max_features")
+    return _sized(
+        p, make_pipeline(selector, p.forest()), "selectfrommodel__max_features"
+    )
 
 
 def _k_best(p: LearningTask) -> Settings:
@@ -198,7 +238,10 @@ class Candidate(NamedTuple):
     @property
     def grid(self) -> dict[str, list[Any]]:
         """The setting as a grid of one candidate, for a pipeline with a step `STEP`."""
-        return {STEP: [self.base], **{f"{STEP}__{name}": [value] for name, value in self.params.items()}}
+        return {
+            STEP: [self.base],
+            **{f"{STEP}__{name}": [value] for name, value in self.params.items()},
+        }
 
 
 def candidates(names: list[str], task: LearningTask) -> list[Candidate]:

@@ -23,7 +23,9 @@ _BOMS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _CYRILLIC = re.compile(rb"[\xc0-\xff]{3,}")
-_CENTRAL = re.compile(rb"[\x81\x8d\x8f\x90\x9d]|[A-Za-z\xc0-\xff][\xb3\xb9\xbf\x9c\x9f\xbe][A-Za-z\xc0-\xff]")
+_CENTRAL = re.compile(
+    rb"[\x81\x8d\x8f\x90\x9d]|[A-Za-z\xc0-\xff][\xb3\xb9\xbf\x9c\x9f\xbe][A-Za-z\xc0-\xff]"
+)
 _WITH_COMMA = re.compile(r"[<>≤≥=\s]*[-+]?[\d.]*\d,\d+(?:[eE][-+]?\d+)?")
 _WITH_POINT = re.compile(r"[<>≤≥=\s]*[-+]?[\d,]*\d\.\d+(?:[eE][-+]?\d+)?")
 _GROUPED = re.compile(r"[<>≤≥=\s]*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -69,9 +71,13 @@ def decode(data: bytes, encoding: str, path: str) -> str:
     try:
         text = data.decode(encoding)
     except LookupError as error:
-        raise UserError(f"there is no encoding {encoding!r}; common ones are utf-8, utf-16 and cp1252") from error
+        raise UserError(
+            f"there is no encoding {encoding!r}; common ones are utf-8, utf-16 and cp1252"
+        ) from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path!r} can't be read: it is not a text in {encoding} ({error.reason})") from error
+        raise UserError(
+            f"{path!r} can't be read: it is not a text in {encoding} ({error.reason})"
+        ) from error
     if "\0" in text[:_SAMPLE_CHARACTERS]:
         raise UserError(f"{path!r} can't be read: it is not a text")
     return text
@@ -141,9 +147,15 @@ def signs_of(cells: Sequence[str], separator: str) -> Signs:
     points = [cell for cell in cells if _WITH_POINT.fullmatch(cell.strip())]
     grouped = [cell for cell in cells if _GROUPED.fullmatch(cell.strip())]
     # "1,234" alone may be both; where commas separate the cells, or points are decimal, it is a thousand.
-    if grouped and (separator == "," or points) and len(commas) <= sum(map(bool, map(_GROUPED.fullmatch, commas))):
+    if (
+        grouped
+        and (separator == "," or points)
+        and len(commas) <= sum(map(bool, map(_GROUPED.fullmatch, commas)))
+    ):
         return Signs(".", ",")
     if len(commas) <= sum("," not in cell for cell in points):
         return Signs(".", "")
-    by_points = any("." in cell and _GROUPED_BY_POINTS.fullmatch(cell.strip()) for cell in commas)
+    by_points = any(
+        "." in cell and _GROUPED_BY_POINTS.fullmatch(cell.strip()) for cell in commas
+    )
     return Signs(",", "." if by_points else "")

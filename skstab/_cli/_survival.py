@@ -44,10 +44,14 @@ class RiskSets(NamedTuple):
     def sum_of_events(self, values: FloatArray) -> FloatArray:
         """Sums of sorted values over the events up to the time of each row."""
         first = np.searchsorted(self.last, self.last)
-        return np.asarray(np.cumsum(np.where(self.event, values, 0.0)[::-1])[::-1][first])
+        return np.asarray(
+            np.cumsum(np.where(self.event, values, 0.0)[::-1])[::-1][first]
+        )
 
 
-def partial_likelihood(risk: FloatArray, sets: RiskSets) -> tuple[float, FloatArray, FloatArray]:
+def partial_likelihood(
+    risk: FloatArray, sets: RiskSets
+) -> tuple[float, FloatArray, FloatArray]:
     """Log partial likelihood of sorted log risks (ties by Breslow), its gradient, and minus its second derivatives."""
     weight = _weights(risk)
     total = sets.totals(weight)
@@ -79,7 +83,9 @@ def cox_score(X: ArrayLike, y: Any) -> tuple[FloatArray, FloatArray]:
     mean = sets.totals(values)[sets.event] / n_at_risk
     variance = sets.totals(values**2)[sets.event] / n_at_risk - mean**2
     spread = variance.sum(axis=0)
-    statistic = (values[sets.event] - mean).sum(axis=0) ** 2 / np.where(spread > 0, spread, np.inf)
+    statistic = (values[sets.event] - mean).sum(axis=0) ** 2 / np.where(
+        spread > 0, spread, np.inf
+    )
     return statistic, chi2.sf(statistic, 1)
 
 
@@ -92,22 +98,31 @@ def concordance_index(y: Any, risk: ArrayLike) -> float:
     """Harrell's index: 0.5 for guesses, 1 where higher risks always have earlier events."""
     sets = RiskSets.of(y)
     values = np.asarray(risk, dtype=np.float64)[sets.order]
-    n_later = np.searchsorted(sets.last, sets.last)  # rows of strictly later times come first
-    counts = np.concatenate([_counts_below(values, n_later, start) for start in range(0, len(values), _ROWS)])[
-        sets.event
-    ]
+    n_later = np.searchsorted(
+        sets.last, sets.last
+    )  # rows of strictly later times come first
+    counts = np.concatenate(
+        [
+            _counts_below(values, n_later, start)
+            for start in range(0, len(values), _ROWS)
+        ]
+    )[sets.event]
     n_pairs = n_later[sets.event].sum()
     return float(counts.sum() / n_pairs) if n_pairs else np.nan
 
 
-def _counts_below(values: FloatArray, n_later: NDArray[np.intp], start: int) -> FloatArray:
+def _counts_below(
+    values: FloatArray, n_later: NDArray[np.intp], start: int
+) -> FloatArray:
     """For each row of a block, how many rows of later times have lower risks; equal ones count half."""
     rows = np.arange(start, min(start + _ROWS, len(values)))
     before = np.sort(values[: n_later[start]])
     own, between = values[rows, None], np.arange(n_later[start], rows[-1])
     is_later = between < n_later[rows, None]
     within = ((values[between] < own) + 0.5 * (values[between] == own)) * is_later
-    outside = [np.searchsorted(before, values[rows], side=side) for side in ("left", "right")]
+    outside = [
+        np.searchsorted(before, values[rows], side=side) for side in ("left", "right")
+    ]
     return np.asarray(np.mean(outside, axis=0) + within.sum(axis=1))
 
 
@@ -124,7 +139,9 @@ class _Cox(BaseEstimator):
     def predict(self, X: ArrayLike) -> FloatArray:
         """Logarithms of the risks, relative to each other."""
         check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_)
+        return np.asarray(
+            validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_
+        )
 
     def score(self, X: ArrayLike, y: Any) -> float:
         """Concordance of risks and times."""
@@ -143,7 +160,9 @@ class CoxRidge(_Cox):
         if values.shape[1] <= len(values):
             self.coef_ = self._newton(values, sets)
             return self
-        left, scale, right = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+        left, scale, right = np.linalg.svd(
+            values - values.mean(axis=0), full_matrices=False
+        )
         self.coef_ = self._newton(left * scale, sets) @ right
         return self
 
@@ -153,7 +172,8 @@ class CoxRidge(_Cox):
         for _ in range(_MOST_STEPS):
             found, gradient, _ = partial_likelihood(X @ coef, sets)
             step = np.linalg.solve(
-                self._curvature(X, X @ coef, sets) + self.alpha * np.eye(len(coef)), X.T @ gradient - self.alpha * coef
+                self._curvature(X, X @ coef, sets) + self.alpha * np.eye(len(coef)),
+                X.T @ gradient - self.alpha * coef,
             )
             value, size = found - self.alpha / 2 * float(coef @ coef), 1.0
             while size > 1e-6 and self._value(X, coef + size * step, sets) < value:
@@ -164,7 +184,9 @@ class CoxRidge(_Cox):
         return coef
 
     def _value(self, X: FloatArray, coef: FloatArray, sets: RiskSets) -> float:
-        return partial_likelihood(X @ coef, sets)[0] - self.alpha / 2 * float(coef @ coef)
+        return partial_likelihood(X @ coef, sets)[0] - self.alpha / 2 * float(
+            coef @ coef
+        )
 
     @staticmethod
     def _curvature(X: FloatArray, risk: FloatArray, sets: RiskSets) -> FloatArray:
@@ -189,7 +211,11 @@ class CoxLasso(_Cox):
         for _ in range(_MOST_STEPS):
             target = self._step(values, coef, sets)
             value, size = self._value(values, coef, sets), 1.0
-            while size > 1e-6 and self._value(values, coef + size * (target - coef), sets) < value - 1e-12:
+            while (
+                size > 1e-6
+                and self._value(values, coef + size * (target - coef), sets)
+                < value - 1e-12
+            ):
                 size /= 2
             moved = size * (target - coef)
             coef = target if size == 1.0 else coef + moved
@@ -203,10 +229,18 @@ class CoxLasso(_Cox):
         _, gradient, weight = partial_likelihood(risk, sets)
         weight = np.maximum(weight, 1e-8 * weight.max())
         lasso = Lasso(
-            self.alpha * len(X) / weight.sum(), fit_intercept=False, warm_start=True, max_iter=10_000, tol=1e-7
+            self.alpha * len(X) / weight.sum(),
+            fit_intercept=False,
+            warm_start=True,
+            max_iter=10_000,
+            tol=1e-7,
         )
         lasso.coef_ = coef.copy()
-        return np.asarray(lasso.fit(X, risk + gradient / weight, sample_weight=weight).coef_)
+        return np.asarray(
+            lasso.fit(X, risk + gradient / weight, sample_weight=weight).coef_
+        )
 
     def _value(self, X: FloatArray, coef: FloatArray, sets: RiskSets) -> float:
-        return partial_likelihood(X @ coef, sets)[0] / len(X) - self.alpha * float(np.abs(coef).sum())
+        return partial_likelihood(X @ coef, sets)[0] / len(X) - self.alpha * float(
+            np.abs(coef).sum()
+        )

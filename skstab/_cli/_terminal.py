@@ -56,7 +56,9 @@ def require_extras() -> None:
         try:
             import_module(package)
         except ImportError as error:
-            raise UserError(f"this command needs {package}: pip install jinja2 matplotlib") from error
+            raise UserError(
+                f"this command needs {package}: pip install jinja2 matplotlib"
+            ) from error
     import matplotlib as mpl
 
     mpl.use("agg")

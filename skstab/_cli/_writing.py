@@ -20,9 +20,18 @@ def check_output(path: Path, source: str | None = None) -> None:
     if not path.parent.is_dir():
         raise UserError(f"there is no folder {str(path.parent)!r} to write into")
     if not os.access(path.resolve().parent, os.W_OK):
-        raise UserError(f"{str(path.parent)!r} can't be written into: --output must be in a folder of yours")
-    if source is not None and path.exists() and Path(source).exists() and path.samefile(source):
-        raise UserError(f"--output {str(path)!r} is the table itself, which is never replaced")
+        raise UserError(
+            f"{str(path.parent)!r} can't be written into: --output must be in a folder of yours"
+        )
+    if (
+        source is not None
+        and path.exists()
+        and Path(source).exists()
+        and path.samefile(source)
+    ):
+        raise UserError(
+            f"--output {str(path)!r} is the table itself, which is never replaced"
+        )
     if path.exists() and not is_report(path):
         raise UserError(
             f"{str(path)!r} exists and is not an earlier report: it is not replaced; choose another --output"
@@ -67,9 +76,13 @@ def write(path: Path, text: str, *, spare: str | None = None) -> None:
 
 def _kept(name: str, data: bytes, spare: str | None) -> str:
     """Keep what can't be written where it should be; say where."""
-    folder = Path(tempfile.gettempdir()) if spare is None else Path(spare).absolute().parent
+    folder = (
+        Path(tempfile.gettempdir()) if spare is None else Path(spare).absolute().parent
+    )
     try:
-        handle, place = tempfile.mkstemp(prefix=f"{Path(name).stem[:50]}-", suffix=".html", dir=folder)
+        handle, place = tempfile.mkstemp(
+            prefix=f"{Path(name).stem[:50]}-", suffix=".html", dir=folder
+        )
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
     except OSError:
@@ -78,7 +91,9 @@ def _kept(name: str, data: bytes, spare: str | None) -> str:
 
 
 def _replace(target: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:50]}-", suffix=".tmp", dir=target.parent)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{target.name[:50]}-", suffix=".tmp", dir=target.parent
+    )
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
-__all__ = ["HINGE", "LOGISTIC", "SQUARED", "Block", "Point", "Rows", "evaluate", "minimise", "violations"]
+__all__ = [
+    "HINGE",
+    "LOGISTIC",
+    "SQUARED",
+    "Block",
+    "Point",
+    "Rows",
+    "evaluate",
+    "minimise",
+    "violations",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
@@ -23,10 +33,15 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 SQUARED, LOGISTIC, HINGE = 0, 1, 2  # kinds of losses
 
-FLAT = 1e-6  # least curvature of a row, so that a Newton step exists where a loss is flat
+FLAT = (
+    1e-6  # least curvature of a row, so that a Newton step exists where a loss is flat
+)
 STALE = 0.03  # change of the curvatures, as a share of all, after which the parabola is made anew
 SLOW = 0.5  # share of a violation that a step has left, above which the parabola is made anew too
-AT_ONCE = 0.2, 0.95  # shares of the largest violation, of all and of what is in, that others must exceed to enter
+AT_ONCE = (
+    0.2,
+    0.95,
+)  # shares of the largest violation, of all and of what is in, that others must exceed to enter
 DEPENDENT = 1e-8  # a column closer to the others than this share of its square is not independent of them
 RIDGE = 1e-12  # share of the diagonal that is added to it, so that dependent columns can be factorised
 ROUNDING = 1e-14  # rise of an objective, as a share of it, that may be a rounding error
@@ -84,10 +99,18 @@ def evaluate(rows: Rows, f: Floats) -> tuple[float, Floats, Floats]:
         low = np.exp(-np.abs(margin))
         wrong = np.where(margin > 0, low, 1.0) / (1 + low)
         loss = float(np.dot(rows.weight, np.log1p(low) - np.minimum(margin, 0.0)))
-        return loss, -rows.weight * rows.target * wrong, rows.weight * np.maximum(wrong * (1 - wrong), FLAT)
+        return (
+            loss,
+            -rows.weight * rows.target * wrong,
+            rows.weight * np.maximum(wrong * (1 - wrong), FLAT),
+        )
     short = np.maximum(0.0, 1 - margin)
     slope = -2 * rows.weight * rows.target * short
-    return float(np.dot(rows.weight, short**2)), slope, 2 * rows.weight * np.where(short > 0, 1.0, FLAT)
+    return (
+        float(np.dot(rows.weight, short**2)),
+        slope,
+        2 * rows.weight * np.where(short > 0, 1.0, FLAT),
+    )
 
 
 def violations(gradient: Floats, w: Floats, bend: Floats) -> Floats:
@@ -98,7 +121,9 @@ def violations(gradient: Floats, w: Floats, bend: Floats) -> Floats:
 # -- Newton steps ------------------------------------------------------------------------------------------------------
 
 
-def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float, most: int) -> tuple[int, bool, int]:
+def minimise(
+    rows: Rows, block: Block, point: Point, n_active: int, limit: float, most: int
+) -> tuple[int, bool, int]:
     """Move the point to where no optimality condition is violated by more than `limit`, or by `most` steps.
 
     Returns how many columns are active or were, whether the steps converged, and how often the conditions were checked.
@@ -114,9 +139,13 @@ def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float
         if rows.kind != SQUARED and largest > SLOW * worst:
             block.curvature[:] = 0.0
         n_before, worst = n_active, largest
-        n_active = _bring_forward(block, n_before, _wants_in(size, largest, point.w != 0, limit), gradient)
+        n_active = _bring_forward(
+            block, n_before, _wants_in(size, largest, point.w != 0, limit), gradient
+        )
         _extend(rows.kind, block, n_before, n_active, curvature)
-        end = minimise_parabola(block, gradient[:n_active], point.w[:n_active], limit, most)
+        end = minimise_parabola(
+            block, gradient[:n_active], point.w[:n_active], limit, most
+        )
         loss, slope, curvature, moved = _step(rows, block, point, end, loss)
     point.loss[0], point.slope[:], point.curvature[:] = loss, slope, curvature
     return n_active, largest <= limit, step + 1
@@ -125,15 +154,22 @@ def minimise(rows: Rows, block: Block, point: Point, n_active: int, limit: float
 def _wants_in(size: Floats, largest: float, is_in: Bools, limit: float) -> Bools:
     """Which features are violated enough to enter now; the others may not even want to after this step."""
     inside = size * is_in
-    return np.asarray(size > max(limit, AT_ONCE[0] * largest, AT_ONCE[1] * inside[inside.argmax()]))
+    return np.asarray(
+        size > max(limit, AT_ONCE[0] * largest, AT_ONCE[1] * inside[inside.argmax()])
+    )
 
 
-def _bring_forward(block: Block, n_active: int, is_entering: Bools, gradient: Floats) -> int:
+def _bring_forward(
+    block: Block, n_active: int, is_entering: Bools, gradient: Floats
+) -> int:
     """Move the columns that enter to behind those that are active; neither they nor the others have a coefficient."""
     for place in is_entering[n_active:].nonzero()[0] + n_active:
         if place != n_active:
             gradient[place], gradient[n_active] = gradient[n_active], gradient[place]
-            block.places[place], block.places[n_active] = block.places[n_active], block.places[place]
+            block.places[place], block.places[n_active] = (
+                block.places[n_active],
+                block.places[place],
+            )
             column = block.X[place].copy()
             block.X[place] = block.X[n_active]
             block.X[n_active] = column
@@ -141,10 +177,15 @@ def _bring_forward(block: Block, n_active: int, is_entering: Bools, gradient: Fl
     return n_active
 
 
-def _extend(kind: int, block: Block, n_before: int, n_active: int, curvature: Floats) -> None:
+def _extend(
+    kind: int, block: Block, n_before: int, n_active: int, curvature: Floats
+) -> None:
     """Bring the Hessian up to the columns that are new, or make it anew where the curvatures have changed."""
     first = n_before
-    if kind != SQUARED and np.abs(curvature - block.curvature).sum() > STALE * block.curvature.sum():
+    if (
+        kind != SQUARED
+        and np.abs(curvature - block.curvature).sum() > STALE * block.curvature.sum()
+    ):
         block.curvature[:] = curvature
         block.factored[0] = 0
         first = 0
@@ -154,11 +195,15 @@ def _extend(kind: int, block: Block, n_before: int, n_active: int, curvature: Fl
         block.hessian[:n_active, first:n_active] = part.T
 
 
-def _step(rows: Rows, block: Block, point: Point, end: Floats, loss: float) -> tuple[float, Floats, Floats, bool]:
+def _step(
+    rows: Rows, block: Block, point: Point, end: Floats, loss: float
+) -> tuple[float, Floats, Floats, bool]:
     """Go to where the parabola is lowest, or half as far until the objective falls, and evaluate the loss there."""
     w = point.w[: len(end)]
     f_move = np.dot(end - w, block.X[: len(end)])
-    height = np.inf if rows.kind == SQUARED else (loss + _penalty(block, w)) * (1 + ROUNDING)
+    height = (
+        np.inf if rows.kind == SQUARED else (loss + _penalty(block, w)) * (1 + ROUNDING)
+    )
     while np.count_nonzero(end != w):
         f = point.f + f_move
         loss, slope, curvature = evaluate(rows, f)
@@ -173,13 +218,18 @@ def _step(rows: Rows, block: Block, point: Point, end: Floats, loss: float) -> t
 
 
 def _penalty(block: Block, w: Floats) -> float:
-    return float(np.dot(block.bend[: len(w)], np.abs(w)) + np.dot(block.ridge[: len(w)], w * w) / 2)
+    return float(
+        np.dot(block.bend[: len(w)], np.abs(w))
+        + np.dot(block.ridge[: len(w)], w * w) / 2
+    )
 
 
 # -- the minimum of a parabola -----------------------------------------------------------------------------------------
 
 
-def minimise_parabola(block: Block, gradient: Floats, w: Floats, limit: float, most: int) -> Floats:
+def minimise_parabola(
+    block: Block, gradient: Floats, w: Floats, limit: float, most: int
+) -> Floats:
     """Coefficients where the parabola that has this gradient at w, with the penalties, is lowest.
 
     Each step goes to the minimum of the active features with their signs. It is the last one if no sign changes on the
@@ -216,7 +266,9 @@ def minimise_parabola(block: Block, gradient: Floats, w: Floats, limit: float, m
     return w
 
 
-def _active(n_fixed: int, size: Floats, largest: float, is_in: Bools, limit: float, bold: bool) -> Indices:
+def _active(
+    n_fixed: int, size: Floats, largest: float, is_in: Bools, limit: float, bold: bool
+) -> Indices:
     """Features that may change: those that are in and some that want in; one at a time if not bold."""
     may_change = is_in | _wants_in(size, largest, is_in, limit) if bold else is_in
     may_change[:n_fixed] = True
@@ -226,7 +278,9 @@ def _active(n_fixed: int, size: Floats, largest: float, is_in: Bools, limit: flo
     return active
 
 
-def _move(block: Block, active: Indices, slope: Floats, w: Floats, bold: bool) -> tuple[Floats, bool]:
+def _move(
+    block: Block, active: Indices, slope: Floats, w: Floats, bold: bool
+) -> tuple[Floats, bool]:
     """How far the active features go, and whether that is the minimum of all of them for their signs.
 
     Features that depend on others do not enter, and those whose sign would change become zero; if not bold, all go as
@@ -240,7 +294,9 @@ def _move(block: Block, active: Indices, slope: Floats, w: Floats, bold: bool) -
         move[:] = 0.0
         move[kept] = solve(block, active[kept], -slope[kept])[0]
     crosses = (w + move) * (w - slope * is_out) < 0
-    crosses[: block.n_fixed] = False  # these are always active, and have no sign to keep
+    crosses[: block.n_fixed] = (
+        False  # these are always active, and have no sign to keep
+    )
     if not np.count_nonzero(crosses):
         return move, bold and is_whole
     if bold:
@@ -261,7 +317,9 @@ def solve(block: Block, active: Indices, right: Floats) -> tuple[Floats, Bools]:
     if n_kept < n_columns:
         _factorise(block, active, n_kept)
     # LAPACK counts by columns: the rows of a lower triangle are the columns of an upper one.
-    return dpotrs(block.factor[:n_columns, :n_columns].T, right)[0], block.is_independent[:n_columns]
+    return dpotrs(block.factor[:n_columns, :n_columns].T, right)[
+        0
+    ], block.is_independent[:n_columns]
 
 
 def _factorise(block: Block, active: Indices, n_kept: int) -> None:
@@ -278,7 +336,9 @@ def _factorise(block: Block, active: Indices, n_kept: int) -> None:
     triangle = dpotrf(corner.T)[0].T
     block.factor[n_kept:n_columns, :n_kept] = left
     block.factor[n_kept:n_columns, n_kept:n_columns] = triangle
-    block.is_independent[n_kept:n_columns] = triangle.diagonal() ** 2 > DEPENDENT * diagonal
+    block.is_independent[n_kept:n_columns] = (
+        triangle.diagonal() ** 2 > DEPENDENT * diagonal
+    )
     block.factored[0] = n_columns
     block.factored[1 : n_columns + 1] = active
 
@@ -316,7 +376,10 @@ def _remove(factor: Floats, factored: Indices, which: int) -> None:
         row = factor[i]
         row[: i + 2] = factor[i + 1, : i + 2]
         for j in range(which - 1, i):
-            row[j], row[j + 1] = cosine[j] * row[j] + sine[j] * row[j + 1], cosine[j] * row[j + 1] - sine[j] * row[j]
+            row[j], row[j + 1] = (
+                cosine[j] * row[j] + sine[j] * row[j + 1],
+                cosine[j] * row[j + 1] - sine[j] * row[j],
+            )
         length = np.hypot(row[i], row[i + 1])
         cosine[i], sine[i], row[i] = row[i] / length, row[i + 1] / length, length
         factored[i + 1] = factored[i + 2]
@@ -325,7 +388,11 @@ def _remove(factor: Floats, factored: Indices, which: int) -> None:
 
 def _append(block: Block, place: int) -> None:
     """Add a column behind the others."""
-    n, hessian, row = block.factored[0], block.hessian[place], block.factor[block.factored[0]]
+    n, hessian, row = (
+        block.factored[0],
+        block.hessian[place],
+        block.factor[block.factored[0]],
+    )
     diagonal = hessian[place] * (1 + RIDGE) + block.ridge[place]
     pivot = diagonal
     for j in range(n):
@@ -341,14 +408,20 @@ def _append(block: Block, place: int) -> None:
 def _substitute(block: Block, places: Indices, right: Floats) -> tuple[Floats, Bools]:
     """Solution, and which columns are independent of those before them, in the order of the right-hand side."""
     n = block.factored[0]
-    forward, solution, is_independent = np.empty(n), np.empty(n), np.empty(n, dtype=np.bool_)
+    forward, solution, is_independent = (
+        np.empty(n),
+        np.empty(n),
+        np.empty(n, dtype=np.bool_),
+    )
     for i in range(n):
         row, place = block.factor[i], block.factored[i + 1]
         total = right[places[place]]
         for k in range(i):
             total -= row[k] * forward[k]
         forward[i] = total / row[i]
-        is_independent[places[place]] = row[i] ** 2 > DEPENDENT * (block.hessian[place, place] + block.ridge[place])
+        is_independent[places[place]] = row[i] ** 2 > DEPENDENT * (
+            block.hessian[place, place] + block.ridge[place]
+        )
     for i in range(n - 1, -1, -1):
         row = block.factor[i]
         forward[i] /= row[i]
@@ -358,7 +431,9 @@ def _substitute(block: Block, places: Indices, right: Floats) -> tuple[Floats, B
     return solution, is_independent
 
 
-def times_by_rows(hessian: Floats, active: Indices, move: Floats, n_columns: int) -> Floats:
+def times_by_rows(
+    hessian: Floats, active: Indices, move: Floats, n_columns: int
+) -> Floats:
     """`times`, row by row."""
     product = np.zeros(n_columns)
     for i in range(len(active)):

@@ -12,7 +12,9 @@ __all__ = ["duality_gap"]
 Floats: TypeAlias = NDArray[np.float64]
 
 
-def duality_gap(coef: Floats, square: Any, product: Any, pull: Floats, bend: Any, ridge: Any) -> Any:
+def duality_gap(
+    coef: Floats, square: Any, product: Any, pull: Floats, bend: Any, ridge: Any
+) -> Any:
     """Gap between ½‖r‖² + bend·‖w‖₁ + ridge/2·‖w‖², r = y − Xw, and the dual at r, scaled so that it is feasible.
 
     Parameters
@@ -34,4 +36,8 @@ def duality_gap(coef: Floats, square: Any, product: Any, pull: Floats, bend: Any
     excess = np.abs(pull - np.expand_dims(ridge, -1) * coef).max(axis=-1, initial=0.0)
     scale = bend / np.maximum(bend, excess)
     lengths = square + ridge * np.einsum("...j,...j->...", coef, coef)
-    return (1 + scale**2) / 2 * lengths + bend * np.abs(coef).sum(axis=-1) - scale * product
+    return (
+        (1 + scale**2) / 2 * lengths
+        + bend * np.abs(coef).sum(axis=-1)
+        - scale * product
+    )

@@ -31,7 +31,9 @@ def fastest_minimise() -> Function:
     for function in _helpers():
         register_jitable(**_OPTIONS)(function)
     for array_function, loops in _IN_LOOPS.items():
-        overload(array_function, jit_options=_OPTIONS, strict=False)(lambda *_, loops=loops: loops)
+        overload(array_function, jit_options=_OPTIONS, strict=False)(
+            lambda *_, loops=loops: loops
+        )
     return compiled(active_set.minimise, numba.njit)
 
 
@@ -45,5 +47,13 @@ def compiled(function: Function, njit: Function) -> Function:
 
 def _helpers() -> list[Function]:
     """All functions of the solver that Numba compiles as they are."""
-    own = [f for f in vars(active_set).values() if getattr(f, "__module__", "") == active_set.__name__]
-    return [f for f in own if callable(f) and not isinstance(f, type) and f not in _AS_ARRAYS]
+    own = [
+        f
+        for f in vars(active_set).values()
+        if getattr(f, "__module__", "") == active_set.__name__
+    ]
+    return [
+        f
+        for f in own
+        if callable(f) and not isinstance(f, type) and f not in _AS_ARRAYS
+    ]

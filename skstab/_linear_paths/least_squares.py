@@ -34,11 +34,17 @@ _MANY_SWEEPS = 64  # squares of rows over the ridge, times columns over rows, fr
 
 def prefers_reduced(estimator: Any, X: Any, sample_weight: Any = None) -> bool:
     """Whether an estimator is a least squares model whose path takes less time on reduced rows."""
-    if type(estimator) not in (Lasso, ElasticNet) or issparse(X) or sample_weight is not None:
+    if (
+        type(estimator) not in (Lasso, ElasticNet)
+        or issparse(X)
+        or sample_weight is not None
+    ):
         return False
     if estimator.positive or estimator.selection == "random" or estimator.l1_ratio == 0:
         return False
-    return bool(estimator.l1_ratio < 1 or (X.shape[1] <= X.shape[0] and estimator.tol >= _TIGHT))
+    return bool(
+        estimator.l1_ratio < 1 or (X.shape[1] <= X.shape[0] and estimator.tol >= _TIGHT)
+    )
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -58,7 +64,9 @@ def reduced_rows(X: Any, y: Any, fit_intercept: bool) -> ReducedRows:
     """Check rows, subtract the means that an intercept takes up, and reduce their number."""
     table = check_array(X, dtype=np.float64)
     n_rows, n_features = table.shape
-    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(n_rows, -1)
+    outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(
+        n_rows, -1
+    )
     whole = np.hstack([table, outputs])
     first, counts = distinct_rows(whole)
     whole = whole[first]
@@ -70,13 +78,21 @@ def reduced_rows(X: Any, y: Any, fit_intercept: bool) -> ReducedRows:
     if len(whole) > _MANY_ROWS * whole.shape[1]:
         whole = np.asarray(np.linalg.qr(whole, mode="r"))
     columns = np.ascontiguousarray(whole.T)
-    return ReducedRows(columns[:n_features], columns[n_features:], middle[:n_features], middle[n_features:], n_rows)
+    return ReducedRows(
+        columns[:n_features],
+        columns[n_features:],
+        middle[:n_features],
+        middle[n_features:],
+        n_rows,
+    )
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
-def models_on_reduced(estimator: Any, rows: ReducedRows, values: Any) -> LinearModels | None:
+def models_on_reduced(
+    estimator: Any, rows: ReducedRows, values: Any
+) -> LinearModels | None:
     """The models at values of `alpha`, in any order; None where there are values that have no path."""
     alphas = np.asarray(values, dtype=np.float64)
     if not ((alphas > 0) & (alphas < np.inf)).all():
@@ -84,7 +100,9 @@ def models_on_reduced(estimator: Any, rows: ReducedRows, values: Any) -> LinearM
     order = np.argsort(-alphas, kind="stable")
     paths = [_path(estimator, rows, target, alphas[order]) for target in rows.targets]
     # Back in the order of the values.
-    coefs, n_iter, gaps = (np.stack(parts, axis=1)[np.argsort(order)] for parts in zip(*paths, strict=True))
+    coefs, n_iter, gaps = (
+        np.stack(parts, axis=1)[np.argsort(order)] for parts in zip(*paths, strict=True)
+    )
     return LinearModels(coefs, rows.means - coefs @ rows.middle, n_iter, gaps)
 
 
@@ -97,7 +115,11 @@ class _Path(NamedTuple):
 
 
 def _path(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> _Path:
-    found = _by_residuals(estimator, rows, target, alphas) if _prefers_residuals(estimator, rows, alphas[-1]) else None
+    found = (
+        _by_residuals(estimator, rows, target, alphas)
+        if _prefers_residuals(estimator, rows, alphas[-1])
+        else None
+    )
     return _by_descent(estimator, rows, target, alphas) if found is None else found
 
 
@@ -111,16 +133,23 @@ def _prefers_residuals(estimator: Any, rows: ReducedRows, weakest: float) -> boo
         return bool(estimator.l1_ratio <= _LASSO_LIKE)
     n_features, n_rows = rows.columns.shape
     ridge = weakest * rows.n_rows * (1 - estimator.l1_ratio)
-    return bool(np.vdot(rows.columns, rows.columns) * n_features >= _MANY_SWEEPS * ridge * n_rows**2)
+    return bool(
+        np.vdot(rows.columns, rows.columns) * n_features
+        >= _MANY_SWEEPS * ridge * n_rows**2
+    )
 
 
-def _by_residuals(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> _Path | None:
+def _by_residuals(
+    estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats
+) -> _Path | None:
     """Newton steps to all values; None where they did not converge at one of them."""
     bends = alphas * rows.n_rows * estimator.l1_ratio
     ridges = alphas * rows.n_rows * (1 - estimator.l1_ratio)
     found, n_iter = [], []
     # A step reaches the minimum exactly once it knows the active features, so that a small tolerance costs little.
-    path = residual_path(rows.columns, target, zip(bends, ridges, strict=True), estimator.tol / 10)
+    path = residual_path(
+        rows.columns, target, zip(bends, ridges, strict=True), estimator.tol / 10
+    )
     for coef, converged, n_checks in path:
         if not converged:
             return None
@@ -130,15 +159,26 @@ def _by_residuals(estimator: Any, rows: ReducedRows, target: Floats, alphas: Flo
     return _Path(coefs, np.array(n_iter), _gaps(rows, target, coefs, bends, ridges))
 
 
-def _gaps(rows: ReducedRows, target: Floats, coefs: Floats, bends: Floats, ridges: Floats) -> Floats:
+def _gaps(
+    rows: ReducedRows, target: Floats, coefs: Floats, bends: Floats, ridges: Floats
+) -> Floats:
     residuals = target - coefs @ rows.columns
     squares, products = np.einsum("ij,ij->i", residuals, residuals), residuals @ target
-    gaps: Floats = duality_gap(coefs, squares, products, residuals @ rows.columns.T, bends, ridges) / rows.n_rows
+    gaps: Floats = (
+        duality_gap(coefs, squares, products, residuals @ rows.columns.T, bends, ridges)
+        / rows.n_rows
+    )
     return gaps
 
 
-def _by_descent(estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats) -> _Path:
-    settings = {"l1_ratio": estimator.l1_ratio, "tol": estimator.tol, "max_iter": estimator.max_iter}
+def _by_descent(
+    estimator: Any, rows: ReducedRows, target: Floats, alphas: Floats
+) -> _Path:
+    settings = {
+        "l1_ratio": estimator.l1_ratio,
+        "tol": estimator.tol,
+        "max_iter": estimator.max_iter,
+    }
     # The columns are checked and in Fortran order. The losses are a mean over all rows that the reduced ones stand for.
     share = rows.n_rows / len(target)
     _, coefs, gaps, n_iter = enet_path(

@@ -24,7 +24,9 @@ Bools: TypeAlias = NDArray[np.bool_]
 _MOST_STEPS = 100
 _FLOOR = 1e-13  # share of the largest gradient that rounding errors leave of one that is zero
 _LEAST_FALL = 1e-4  # share of the fall that the slope promises, which a step must reach
-_ROUNDING = 1e-14  # rise of the function, as a share of it, that may be a rounding error
+_ROUNDING = (
+    1e-14  # rise of the function, as a share of it, that may be a rounding error
+)
 
 
 class _Point(NamedTuple):
@@ -57,14 +59,21 @@ class _ResidualPath:
         self.columns, self.y = columns, y
         self.r, self.pull = y, columns @ y
         self.floor = _FLOOR * np.abs(self.pull).max(initial=0.0)
-        self.squares, self.is_summed = np.zeros((n_rows, n_rows)), np.zeros(n_features, dtype=bool)
+        self.squares, self.is_summed = (
+            np.zeros((n_rows, n_rows)),
+            np.zeros(n_features, dtype=bool),
+        )
 
-    def move_to(self, bend: float, ridge: float, limit: float) -> tuple[Floats, bool, int]:
+    def move_to(
+        self, bend: float, ridge: float, limit: float
+    ) -> tuple[Floats, bool, int]:
         """Go to a penalty, and return the coefficients there, whether it was reached, and after how many steps."""
         point, converged, n_steps = self._look(bend, ridge, self.r, self.pull), False, 0
         while not converged and n_steps < _MOST_STEPS:
             n_steps += 1
-            gradient = point.r - self.y + self._combined(point.is_active, point.excess / ridge)
+            gradient = (
+                point.r - self.y + self._combined(point.is_active, point.excess / ridge)
+            )
             # What Xᵀ(y − Xw) differs by from Xᵀr bounds the violations of the optimality conditions.
             converged = bool(np.abs(self.columns @ gradient).max(initial=0.0) <= limit)
             if not converged:
@@ -82,15 +91,25 @@ class _ResidualPath:
     def _combined(self, is_active: Bools, w: Floats) -> Floats:
         """Xw."""
         places = is_active.nonzero()[0]
-        return w[places] @ self.columns[places] if 4 * len(places) < len(w) else w @ self.columns
+        return (
+            w[places] @ self.columns[places]
+            if 4 * len(places) < len(w)
+            else w @ self.columns
+        )
 
-    def _step(self, bend: float, ridge: float, point: _Point, gradient: Floats) -> _Point:
+    def _step(
+        self, bend: float, ridge: float, point: _Point, gradient: Floats
+    ) -> _Point:
         """Go to where the parabola is lowest, or half as far until the function falls."""
         move = -self._solve(point.is_active, ridge, gradient)
         move_of_pull, slope, share = self.columns @ move, float(gradient @ move), 1.0
         while True:
-            new = self._look(bend, ridge, point.r + share * move, point.pull + share * move_of_pull)
-            if new.value <= point.value + _LEAST_FALL * share * slope + _ROUNDING * abs(point.value):
+            new = self._look(
+                bend, ridge, point.r + share * move, point.pull + share * move_of_pull
+            )
+            if new.value <= point.value + _LEAST_FALL * share * slope + _ROUNDING * abs(
+                point.value
+            ):
                 return new
             share /= 2
 
@@ -107,7 +126,9 @@ class _ResidualPath:
     def _sum_squares(self, is_active: Bools) -> None:
         changed = (is_active != self.is_summed).nonzero()[0]
         part = self.columns[changed]
-        self.squares += part.T @ (part * np.where(is_active[changed], 1.0, -1.0)[:, None])
+        self.squares += part.T @ (
+            part * np.where(is_active[changed], 1.0, -1.0)[:, None]
+        )
         self.is_summed = is_active
 
 

@@ -50,7 +50,9 @@ class Problem:
 
     def value_in_words(self, penalty: float) -> str:
         """A penalty as the value of the estimator's parameter."""
-        value = {"alpha": penalty / len(self.rows.target), "C": 1 / penalty}.get(self.parameter, penalty)
+        value = {"alpha": penalty / len(self.rows.target), "C": 1 / penalty}.get(
+            self.parameter, penalty
+        )
         return f"{self.parameter}={value:.6g}"
 
     def columns(self, which: Indices) -> Floats:
@@ -68,18 +70,25 @@ class Solution(NamedTuple):
     gap: float  # of squared losses, where it was asked for, or else NaN
 
 
-def screened_path(problem: Problem, penalties: Iterable[float], *, gaps: bool = False) -> Iterator[Solution]:
+def screened_path(
+    problem: Problem, penalties: Iterable[float], *, gaps: bool = False
+) -> Iterator[Solution]:
     """The model at each penalty, on demand with its duality gap; the penalties should not grow."""
     path = _Path(problem)
     known = path.strongest / problem.l1_ratio
     for penalty in penalties:
         if not path.move_to(penalty, known):
             warn_user(
-                f"the path of {problem.model} did not converge at {problem.value_in_words(penalty)}", ConvergenceWarning
+                f"the path of {problem.model} did not converge at {problem.value_in_words(penalty)}",
+                ConvergenceWarning,
             )
         known = min(known, penalty)
         solution = path.solution()
-        yield solution._replace(gap=path.gap(penalty, solution.coef)) if gaps else solution
+        yield (
+            solution._replace(gap=path.gap(penalty, solution.coef))
+            if gaps
+            else solution
+        )
 
 
 def strongest_penalty(problem: Problem) -> float:
@@ -111,7 +120,11 @@ class _Room(NamedTuple):
         """Room for more columns, with what the first ones have; the Hessian is not factorised."""
         room = _Room.of(n_columns, self.X.shape[1])
         room.hessian[:n_kept, :n_kept] = self.hessian[:n_kept, :n_kept]
-        for old, new in ((self.X, room.X), (self.places, room.places), (self.w, room.w)):
+        for old, new in (
+            (self.X, room.X),
+            (self.places, room.places),
+            (self.w, room.w),
+        ):
             new[:n_kept] = old[:n_kept]
         return room
 
@@ -156,13 +169,21 @@ class _Path:
         self.unit = 1.0 + float(np.abs(self.middle).max(initial=0.0))
         self.room.X[0], self.room.places[0], self.room.w[0] = self.unit, -1, 0.0
         self.room.hessian[0, 0] = self.unit**2 * self.of_hessian.sum()
-        self._minimise(0.0, 0.0, np.zeros(0, dtype=np.intp), _FLOOR * self.unit * float(np.abs(self.slope).sum()))
+        self._minimise(
+            0.0,
+            0.0,
+            np.zeros(0, dtype=np.intp),
+            _FLOOR * self.unit * float(np.abs(self.slope).sum()),
+        )
 
     def move_to(self, penalty: float, known: float) -> bool:
         """Go to a penalty from one where the gradient is known; False where the solver did not converge."""
         self._forget()
         self.n_checks = 0
-        bend, ridge = penalty * self.problem.l1_ratio, penalty * (1 - self.problem.l1_ratio)
+        bend, ridge = (
+            penalty * self.problem.l1_ratio,
+            penalty * (1 - self.problem.l1_ratio),
+        )
         limit = max(self.tol * bend, _FLOOR * self.strongest)
         # The strong rule.
         candidates = self._outside(self.problem.l1_ratio * (2 * penalty - known))
@@ -205,7 +226,10 @@ class _Path:
 
     def solution(self) -> Solution:
         """The model where the path is."""
-        places, w = self.room.places[self.n_fixed : self.n_active], self.room.w[self.n_fixed : self.n_active]
+        places, w = (
+            self.room.places[self.n_fixed : self.n_active],
+            self.room.w[self.n_fixed : self.n_active],
+        )
         coef = np.zeros(len(self.is_active))
         coef[places] = w
         return Solution(coef, self._intercept(places, w), self.n_checks, np.nan)
@@ -216,9 +240,15 @@ class _Path:
         if rows.kind != SQUARED:
             return np.nan
         # Their mean adds nothing but rounding errors where there is an intercept, since the slopes then sum to zero.
-        target = rows.target - np.average(rows.target, weights=rows.weight) if self.n_fixed else rows.target
+        target = (
+            rows.target - np.average(rows.target, weights=rows.weight)
+            if self.n_fixed
+            else rows.target
+        )
         bend, ridge = penalty * l1_ratio, penalty * (1 - l1_ratio)
-        gap = duality_gap(coef, 2 * self.loss[0], -self.slope @ target, -self.gradient, bend, ridge)
+        gap = duality_gap(
+            coef, 2 * self.loss[0], -self.slope @ target, -self.gradient, bend, ridge
+        )
         return float(gap) / len(target)
 
     def _intercept(self, places: Indices, w: Floats) -> float:
@@ -226,17 +256,27 @@ class _Path:
         if self.n_fixed and rows.kind == SQUARED and not np.count_nonzero(w):
             # As scikit-learn computes it, so that all models without features are the same to the last digit.
             return float(np.average(rows.target, weights=rows.weight))
-        return float(self.unit * self.room.w[: self.n_fixed].sum() - self.middle[places] @ w)
+        return float(
+            self.unit * self.room.w[: self.n_fixed].sum() - self.middle[places] @ w
+        )
 
-    def _minimise(self, bend: float, ridge: float, candidates: Indices, limit: float) -> bool:
+    def _minimise(
+        self, bend: float, ridge: float, candidates: Indices, limit: float
+    ) -> bool:
         n_before, n_columns = self.n_active, self.n_active + len(candidates)
         if n_columns == 0:
             self.n_checks += 1
             return True
         block = self._block(bend, ridge, candidates)
-        point = Point(self.room.w[:n_columns], self.f, self.loss, self.slope, self.curvature)
-        most = self.problem.max_iter if self.problem.rows.kind == SQUARED else _MOST_STEPS
-        self.n_active, converged, n_checks = self.minimise(self.problem.rows, block, point, n_before, limit, most)
+        point = Point(
+            self.room.w[:n_columns], self.f, self.loss, self.slope, self.curvature
+        )
+        most = (
+            self.problem.max_iter if self.problem.rows.kind == SQUARED else _MOST_STEPS
+        )
+        self.n_active, converged, n_checks = self.minimise(
+            self.problem.rows, block, point, n_before, limit, most
+        )
         self.n_checks += n_checks
         self.is_active[block.places[n_before : self.n_active]] = True
         return bool(converged)
@@ -250,7 +290,9 @@ class _Path:
         if ridge:
             factored[0] = 0
         if len(candidates):
-            X[self.n_active : n_columns] = self.problem.columns(candidates) - self.middle[candidates, None]
+            X[self.n_active : n_columns] = (
+                self.problem.columns(candidates) - self.middle[candidates, None]
+            )
             places[self.n_active : n_columns] = candidates
             w[self.n_active : n_columns] = 0.0
         bends, ridges = np.empty(n_columns), np.empty(n_columns)

@@ -131,7 +131,9 @@ def stability_selection_bounds(
     return StabilityBounds(q, float(threshold), errors)
 
 
-def _completed(setting: Setting, q: Any, threshold: Any, pfer: Any) -> tuple[float, float]:
+def _completed(
+    setting: Setting, q: Any, threshold: Any, pfer: Any
+) -> tuple[float, float]:
     """Return q and the threshold, of which the one that is None follows from `pfer`."""
     if q is None:
         q = setting.largest_q(threshold, pfer)
@@ -144,7 +146,9 @@ def _completed(setting: Setting, q: Any, threshold: Any, pfer: Any) -> tuple[flo
     return q, threshold
 
 
-def per_family_errors(n_features: int, *, q: float, threshold: float, n_pairs: int, assumption: str) -> float:
+def per_family_errors(
+    n_features: int, *, q: float, threshold: float, n_pairs: int, assumption: str
+) -> float:
     """Bound on the expected number of wrongly selected features, infinite where none is known."""
     share = q / n_features
     if assumption == "none":
@@ -163,28 +167,46 @@ def _keeps_to(errors: float, pfer: float, assumption: str) -> bool:
     return errors < pfer if assumption == "unimodal" else errors <= pfer
 
 
-def _largest_q(n_features: int, threshold: float, pfer: float, n_pairs: int, assumption: str) -> int:
+def _largest_q(
+    n_features: int, threshold: float, pfer: float, n_pairs: int, assumption: str
+) -> int:
     """Largest number of features in a subsample that keeps to `pfer`, 0 where none does; the bound grows with it."""
-    bound = partial(per_family_errors, n_features, threshold=threshold, n_pairs=n_pairs, assumption=assumption)
+    bound = partial(
+        per_family_errors,
+        n_features,
+        threshold=threshold,
+        n_pairs=n_pairs,
+        assumption=assumption,
+    )
     if assumption == "none":
         q = int(min(sqrt(pfer * (2 * threshold - 1) * n_features), n_features))
     else:
         # At a tie stabs rounds a numerical root down, which mostly lies just below it.
         limit = pfer * (1 - 1e-10) if assumption == "unimodal" else pfer
-        q = bisect_left(range(1, n_features + 1), True, key=lambda q: not _keeps_to(bound(q=q), limit, assumption))
+        q = bisect_left(
+            range(1, n_features + 1),
+            True,
+            key=lambda q: not _keeps_to(bound(q=q), limit, assumption),
+        )
     return q
 
 
-def _smallest_threshold(n_features: int, q: float, pfer: float, n_pairs: int, assumption: str) -> float:
+def _smallest_threshold(
+    n_features: int, q: float, pfer: float, n_pairs: int, assumption: str
+) -> float:
     """Smallest threshold that keeps to `pfer`, infinite where none does; the bound falls with it."""
-    bound = partial(per_family_errors, n_features, q=q, n_pairs=n_pairs, assumption=assumption)
+    bound = partial(
+        per_family_errors, n_features, q=q, n_pairs=n_pairs, assumption=assumption
+    )
     if assumption == "none":
         threshold = (q**2 / (pfer * n_features) + 1) / 2
     else:
         # Theorem 2 of S&S starts at 1/2 + 1/B.
         first = 2 if assumption == "unimodal" else 0
         grid = 0.5 + np.arange(first, n_pairs + 1) / (2 * n_pairs)
-        place = bisect_left(grid, True, key=lambda t: _keeps_to(bound(threshold=t), pfer, assumption))
+        place = bisect_left(
+            grid, True, key=lambda t: _keeps_to(bound(threshold=t), pfer, assumption)
+        )
         threshold = grid[place] if place < len(grid) else inf
     return float(threshold) if threshold <= 1 else inf
 
@@ -230,13 +252,19 @@ def largest_tail(mean: float, reached: int, size: int, r: float) -> float:
         first = size - 1
     last = np.arange(first, size + 1)
     ends = np.full(last.shape, 30.0)
-    edges = _bisect(lambda log_a: _excess_of_mean(log_a, last, mean * size, 1 / r), -ends, ends)
+    edges = _bisect(
+        lambda log_a: _excess_of_mean(log_a, last, mean * size, 1 / r), -ends, ends
+    )
     k = last[:-1]
-    log_a = _bisect(lambda log_a: -_slope_of_tail(log_a, k, reached, 1 / r), edges[1:], edges[:-1])
+    log_a = _bisect(
+        lambda log_a: -_slope_of_tail(log_a, k, reached, 1 / r), edges[1:], edges[:-1]
+    )
     return float(_tail(log_a, k, reached, mean * size, 1 / r).max())
 
 
-def _bisect(increasing: Callable[[Floats], Floats], low: Floats, high: Floats) -> Floats:
+def _bisect(
+    increasing: Callable[[Floats], Floats], low: Floats, high: Floats
+) -> Floats:
     """Where increasing functions, one for each entry, pass zero; an end where they do not."""
     for _ in range(64):
         middle = (low + high) / 2
@@ -245,26 +273,37 @@ def _bisect(increasing: Callable[[Floats], Floats], low: Floats, high: Floats) -
     return (low + high) / 2
 
 
-def _masses(log_a: Floats, k: NDArray[Any], power: float) -> tuple[Floats, Floats, Floats]:
+def _masses(
+    log_a: Floats, k: NDArray[Any], power: float
+) -> tuple[Floats, Floats, Floats]:
     """Points i, a + i, and unnormalised masses on 0…k, relative to that of 0, one row for each k."""
     i = np.arange(k.max() + 1.0)
     a = np.exp(log_a)[:, None]
     return i, a + i, np.where(i <= k[:, None], (1 + i / a) ** power, 0.0)
 
 
-def _excess_of_mean(log_a: Floats, k: NDArray[Any], mean: float, power: float) -> Floats:
+def _excess_of_mean(
+    log_a: Floats, k: NDArray[Any], mean: float, power: float
+) -> Floats:
     i, _, mass = _masses(log_a, k, power)
     return np.asarray(mass @ i / mass.sum(axis=1) - mean)
 
 
-def _tail(log_a: Floats, k: NDArray[Any], reached: int, mean: float, power: float) -> Floats:
+def _tail(
+    log_a: Floats, k: NDArray[Any], reached: int, mean: float, power: float
+) -> Floats:
     """P(X ≥ reached), with the mass at k + 1 such that the mean is right."""
     i, _, mass = _masses(log_a, k, power)
-    below, moment = mass[:, :reached].sum(axis=1), ((k[:, None] + 1 - i) * mass).sum(axis=1)
+    below, moment = (
+        mass[:, :reached].sum(axis=1),
+        ((k[:, None] + 1 - i) * mass).sum(axis=1),
+    )
     return np.asarray(1 - (k + 1 - mean) * below / moment)
 
 
-def _slope_of_tail(log_a: Floats, k: NDArray[Any], reached: int, power: float) -> Floats:
+def _slope_of_tail(
+    log_a: Floats, k: NDArray[Any], reached: int, power: float
+) -> Floats:
     """Sign of the derivative of the tail by a."""
     i, shifted, mass = _masses(log_a, k, power)
     weight = (k[:, None] + 1 - i) * mass
@@ -276,36 +315,68 @@ def _slope_of_tail(log_a: Floats, k: NDArray[Any], reached: int, power: float) -
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
-def _check(n_features: Any, q: Any, threshold: Any, pfer: Any, n_pairs: Any, assumption: Any) -> None:
-    missing = [name for name, value in (("q", q), ("threshold", threshold), ("pfer", pfer)) if value is None]
+def _check(
+    n_features: Any, q: Any, threshold: Any, pfer: Any, n_pairs: Any, assumption: Any
+) -> None:
+    missing = [
+        name
+        for name, value in (("q", q), ("threshold", threshold), ("pfer", pfer))
+        if value is None
+    ]
     if len(missing) != 1:
-        raise ValueError(f"two of q, threshold and pfer must be given, but {len(missing)} of them are None")
+        raise ValueError(
+            f"two of q, threshold and pfer must be given, but {len(missing)} of them are None"
+        )
     is_concave = is_choice(assumption, "r-concave")
     expected = (
-        ("assumption", assumption, f"one of {', '.join(map(repr, ASSUMPTIONS))}", is_choice(assumption, *ASSUMPTIONS)),
-        ("n_features", n_features, "an int of at least 1, and below 2**63", is_int(n_features, 1, 2**63 - 1)),
+        (
+            "assumption",
+            assumption,
+            f"one of {', '.join(map(repr, ASSUMPTIONS))}",
+            is_choice(assumption, *ASSUMPTIONS),
+        ),
+        (
+            "n_features",
+            n_features,
+            "an int of at least 1, and below 2**63",
+            is_int(n_features, 1, 2**63 - 1),
+        ),
         (
             "n_pairs",
             n_pairs,
             f"an int of at least {1 + is_concave} and of at most 10**7",
             is_int(n_pairs, 1 + is_concave, _MOST_PAIRS),
         ),
-        ("q", q, "a number above 0 and at most n_features", q is None or _is_part_of(q, n_features)),
+        (
+            "q",
+            q,
+            "a number above 0 and at most n_features",
+            q is None or _is_part_of(q, n_features),
+        ),
         ("pfer", pfer, "a positive number", pfer is None or is_number(pfer, above=0)),
-        ("threshold", threshold, *_expected_threshold(threshold, n_pairs, is_concave=is_concave)),
+        (
+            "threshold",
+            threshold,
+            *_expected_threshold(threshold, n_pairs, is_concave=is_concave),
+        ),
     )
     for name, value, what, holds in expected:
         if not holds:
             raise ValueError(f"{name} must be {what}, got {value!r}")
 
 
-def _expected_threshold(threshold: Any, n_pairs: Any, *, is_concave: bool) -> tuple[str, bool]:
+def _expected_threshold(
+    threshold: Any, n_pairs: Any, *, is_concave: bool
+) -> tuple[str, bool]:
     """What a threshold must be, and whether it is: r-concave bounds hold from the smallest frequency above 0 on."""
     if is_concave and _is_whole(n_pairs, 1):
         least = 1 / (2 * n_pairs)
         what = f"a number from 1 / (2 * n_pairs) = {least:g} to 1"
     else:
-        least, what = 0.5, "a number from 0.5 to 1 (lower ones only with assumption='r-concave')"
+        least, what = (
+            0.5,
+            "a number from 0.5 to 1 (lower ones only with assumption='r-concave')",
+        )
     return what, threshold is None or is_number(threshold, least=least, most=1)
 
 
@@ -329,20 +400,34 @@ class Setting(NamedTuple):
 
     def errors(self, q: float, threshold: float) -> float:
         return per_family_errors(
-            self.n_features, q=q, threshold=threshold, n_pairs=self.n_pairs, assumption=self.assumption
+            self.n_features,
+            q=q,
+            threshold=threshold,
+            n_pairs=self.n_pairs,
+            assumption=self.assumption,
         )
 
     def largest_q(self, threshold: float, pfer: float) -> int:
-        return _largest_q(self.n_features, threshold, pfer, self.n_pairs, self.assumption)
+        return _largest_q(
+            self.n_features, threshold, pfer, self.n_pairs, self.assumption
+        )
 
     def smallest_threshold(self, q: float, pfer: float) -> float:
-        return _smallest_threshold(self.n_features, q, pfer, self.n_pairs, self.assumption)
+        return _smallest_threshold(
+            self.n_features, q, pfer, self.n_pairs, self.assumption
+        )
 
 
 def _why_no_q(setting: Setting, threshold: float, pfer: float) -> str:
     errors, higher = setting.errors(1, threshold), setting.smallest_threshold(1, pfer)
-    possible = [_setting("pfer", _rounded_up(errors)), _setting("threshold", _ten_thousandths(higher))]
-    both = [_setting("threshold", 1), _setting("pfer", _rounded_up(setting.errors(1, 1.0)))]
+    possible = [
+        _setting("pfer", _rounded_up(errors)),
+        _setting("threshold", _ten_thousandths(higher)),
+    ]
+    both = [
+        _setting("threshold", 1),
+        _setting("pfer", _rounded_up(setting.errors(1, 1.0))),
+    ]
     return (
         f"pfer={pfer!r} at threshold={threshold!r} is impossible with n_features={setting.n_features}: even q=1 has "
         f"{_in_words(errors)} under {setting.assumption!r}; raise pfer or threshold{_nearest(possible, both)}"
@@ -350,9 +435,17 @@ def _why_no_q(setting: Setting, threshold: float, pfer: float) -> str:
 
 
 def _why_no_threshold(setting: Setting, q: float, pfer: float) -> str:
-    errors, smaller, most = setting.errors(q, 1.0), setting.largest_q(1.0, pfer), _most_r_concave(setting)
+    errors, smaller, most = (
+        setting.errors(q, 1.0),
+        setting.largest_q(1.0, pfer),
+        _most_r_concave(setting),
+    )
     possible = [_setting("q", smaller or inf), _setting("pfer", _rounded_up(errors))]
-    both = [_setting("q", most), _setting("pfer", _rounded_up(setting.errors(most, 1.0)))] if most else []
+    both = (
+        [_setting("q", most), _setting("pfer", _rounded_up(setting.errors(most, 1.0)))]
+        if most
+        else []
+    )
     return (
         f"q={q!r} with pfer={pfer!r} is impossible with n_features={setting.n_features}: even threshold=1 has "
         f"{_in_words(errors)} under {setting.assumption!r}; lower q or raise pfer{_nearest(possible, both)}"
@@ -371,12 +464,20 @@ def _why_no_bound(setting: Setting, q: float, threshold: float) -> str:
     )
     if setting.assumption == "r-concave":
         most = _most_r_concave(setting)
-        return f"{what}: " + (f"lower q to at most {most}" if most else _OTHER_ASSUMPTION)
+        return f"{what}: " + (
+            f"lower q to at most {most}" if most else _OTHER_ASSUMPTION
+        )
     if setting.assumption == "none":
         return f"{what}: raise threshold above 0.5"
     largest = float(np.finfo(float).max)
-    higher, smaller = setting.smallest_threshold(q, largest), setting.largest_q(threshold, largest)
-    possible = [_setting("threshold", _ten_thousandths(higher)), _setting("q", smaller or inf)]
+    higher, smaller = (
+        setting.smallest_threshold(q, largest),
+        setting.largest_q(threshold, largest),
+    )
+    possible = [
+        _setting("threshold", _ten_thousandths(higher)),
+        _setting("q", smaller or inf),
+    ]
     return f"{what}: raise threshold or lower q{_nearest(possible)}"
 
 
@@ -390,7 +491,9 @@ def _rounded_up(value: float) -> float:
         return value
     digits = 2 - floor(log10(value))
     # A value that is a number of three digits up to rounding errors is not below it.
-    return round((floor(value * 10.0**digits * (1 + 1e-9)) + 1) / 10.0**digits, max(digits, 0))
+    return round(
+        (floor(value * 10.0**digits * (1 + 1e-9)) + 1) / 10.0**digits, max(digits, 0)
+    )
 
 
 def _ten_thousandths(threshold: float) -> float:
@@ -408,4 +511,8 @@ def _nearest(possible: list[str | None], both: list[str | None] | None = None) -
     together = [setting for setting in both or [] if setting is not None]
     if not alone and len(together) == 2:
         alone = [" with ".join(together)]
-    return f"; nearest possible: {' or '.join(alone)}" if alone else f"; {_OTHER_ASSUMPTION}"
+    return (
+        f"; nearest possible: {' or '.join(alone)}"
+        if alone
+        else f"; {_OTHER_ASSUMPTION}"
+    )

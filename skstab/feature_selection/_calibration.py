@@ -15,7 +15,13 @@ from scipy.stats import binom
 
 from skstab._warnings import warn_user
 
-__all__ = ["StabilityCalibration", "best_cell", "calibration_scores", "counts_between", "warn_at_edge"]
+__all__ = [
+    "StabilityCalibration",
+    "best_cell",
+    "calibration_scores",
+    "counts_between",
+    "warn_at_edge",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.intp]
@@ -94,7 +100,9 @@ def calibration_scores(path: Floats, n_halves: int, reached: Counts) -> Floats:
     return np.asarray(-np.sum(terms, axis=0))
 
 
-def _log_probabilities(shares: Floats, n_halves: int, reached: Counts) -> tuple[Floats, Floats, Floats]:
+def _log_probabilities(
+    shares: Floats, n_halves: int, reached: Counts
+) -> tuple[Floats, Floats, Floats]:
     """Logarithms of the probabilities that a feature is in, unstable or out by chance."""
     share, point = shares[:, None], np.arange(n_halves + 1)
     log_mass = binom.logpmf(point, n_halves, share)
@@ -112,10 +120,19 @@ def best_cell(scores: Floats, allowed: NDArray[np.bool_]) -> tuple[int, int]:
     return place // scores.shape[1], place % scores.shape[1]
 
 
-def warn_at_edge(row: int, column: int, shape: tuple[int, ...], *, at_one: bool) -> None:
+def warn_at_edge(
+    row: int, column: int, shape: tuple[int, ...], *, at_one: bool
+) -> None:
     """Warn where the choice is the first or the last of several values or thresholds; beyond 1 there is nothing."""
-    inside = {"param_values": 0 < row < shape[0] - 1, "thresholds": 0 < column < shape[1] - (not at_one)}
-    edges = [name for name, size in zip(inside, shape, strict=True) if size > 1 and not inside[name]]
+    inside = {
+        "param_values": 0 < row < shape[0] - 1,
+        "thresholds": 0 < column < shape[1] - (not at_one),
+    }
+    edges = [
+        name
+        for name, size in zip(inside, shape, strict=True)
+        if size > 1 and not inside[name]
+    ]
     if edges:
         warn_user(
             f"the calibration chose an end of the {' and of the '.join(edges)}: a better choice may lie beyond",

@@ -22,22 +22,31 @@ def cluster_codes(groups: Any, n_features: int) -> tuple[Any, Indices]:
         return np.arange(n_features), np.arange(n_features)
     labels = np.asarray(groups)
     if labels.shape != (n_features,):
-        raise ValueError(f"groups must be {n_features} labels, one for each feature, got shape {labels.shape}")
+        raise ValueError(
+            f"groups must be {n_features} labels, one for each feature, got shape {labels.shape}"
+        )
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.argsort(np.argsort(first))
     return labels[np.sort(first)], rank[codes.reshape(-1)]
 
 
-def cluster_walk(path: Iterator[Step], q: int | None, codes: Indices) -> tuple[Walk, list[Indices]]:
+def cluster_walk(
+    path: Iterator[Step], q: int | None, codes: Indices
+) -> tuple[Walk, list[Indices]]:
     """Walk where a cluster is in as soon as any of its members is, and the members that were in at each value."""
     members: list[Indices] = []
     one = walk(_cluster_steps(path, codes, members), q)
     # Members of clusters that came too late for q do not count either.
-    kept = [some[np.isin(codes[some], support)] for some, support in zip(members, one.supports, strict=False)]
+    kept = [
+        some[np.isin(codes[some], support)]
+        for some, support in zip(members, one.supports, strict=False)
+    ]
     return one, kept
 
 
-def _cluster_steps(path: Iterator[Step], codes: Indices, members: list[Indices]) -> Iterator[Step]:
+def _cluster_steps(
+    path: Iterator[Step], codes: Indices, members: list[Indices]
+) -> Iterator[Step]:
     for step in path:
         members.append(step.selected)
         clusters, place = np.unique(codes[step.selected], return_inverse=True)
@@ -48,7 +57,9 @@ def _cluster_steps(path: Iterator[Step], codes: Indices, members: list[Indices])
         yield Step(clusters, importances)
 
 
-def representatives(selected: NDArray[np.bool_], codes: Indices, scores: Floats) -> NDArray[np.bool_]:
+def representatives(
+    selected: NDArray[np.bool_], codes: Indices, scores: Floats
+) -> NDArray[np.bool_]:
     """Of each selected cluster the member with the largest score, the first of equal ones."""
     order = np.lexsort([-scores, codes])
     _, first = np.unique(codes[order], return_index=True)

@@ -35,7 +35,9 @@ Floats: TypeAlias = NDArray[np.float64]
 
 DECOYS = ("permuted", "knockoffs")
 
-_FEW_VALUES = 10  # a column with so few distinct values is a code or a class, not a Gaussian
+_FEW_VALUES = (
+    10  # a column with so few distinct values is a code or a class, not a Gaussian
+)
 _CORRELATED = 0.25  # mean of the largest correlations of the features, from which permuted copies are not fair to them
 
 
@@ -56,7 +58,9 @@ def select_against_decoys(scores: Floats, level: float) -> NDArray[np.bool_]:
         return np.asarray(real > fdp_threshold(real, decoy, level))
     # At the level itself, no average of e-values could reach what e-BH asks for.
     differences = scores[:, 0] - scores[:, 1]
-    return e_value_selection(np.mean([e_values(one, level / 2) for one in differences], axis=0), level)
+    return e_value_selection(
+        np.mean([e_values(one, level / 2) for one in differences], axis=0), level
+    )
 
 
 def fdp_threshold(real: Floats, decoys: Floats, level: float) -> float:
@@ -79,14 +83,18 @@ def e_values(differences: Floats, level: float) -> Floats:
     if not fits.any():
         return np.zeros(differences.size)
     place = fits.argmax()
-    return np.where(differences >= at[place], differences.size / (1 + n_below[place]), 0.0)
+    return np.where(
+        differences >= at[place], differences.size / (1 + n_below[place]), 0.0
+    )
 
 
 def e_value_selection(values: Floats, level: float) -> NDArray[np.bool_]:
     """e-BH: the k largest e-values, with the largest k of k·e_(k) ≥ p/α; nothing where there is none."""
     falling = np.sort(values)[::-1]
     # A product that is p/α up to rounding errors reaches it.
-    enough = np.arange(1, values.size + 1) * falling >= values.size / level * (1 - 1e-12)
+    enough = np.arange(1, values.size + 1) * falling >= values.size / level * (
+        1 - 1e-12
+    )
     if not enough.any():
         return np.zeros(values.size, dtype=bool)
     return np.asarray(values >= falling[np.flatnonzero(enough)[-1]])
@@ -98,7 +106,12 @@ def e_value_selection(values: Floats, level: float) -> NDArray[np.bool_]:
 def check_for_decoys(X: Any, kind: str) -> Any:
     """X as numbers; columns that decoys of this kind are not fair to are refused, or warned of."""
     with naming("decoys", "X"):
-        X = check_array(X, accept_sparse="csc" if kind == "permuted" else False, dtype=np.float64, ensure_min_samples=2)
+        X = check_array(
+            X,
+            accept_sparse="csc" if kind == "permuted" else False,
+            dtype=np.float64,
+            ensure_min_samples=2,
+        )
     if kind == "knockoffs":
         _check_gaussian(X)
     else:
@@ -120,7 +133,9 @@ def _permuted(X: Any, rng: np.random.Generator) -> Any:
     decoys = X.copy()
     for column in range(X.shape[1]):
         part = slice(X.indptr[column], X.indptr[column + 1])
-        decoys.indices[part] = np.sort(rng.choice(X.shape[0], part.stop - part.start, replace=False))
+        decoys.indices[part] = np.sort(
+            rng.choice(X.shape[0], part.stop - part.start, replace=False)
+        )
         decoys.data[part] = rng.permutation(X.data[part])
     return decoys
 

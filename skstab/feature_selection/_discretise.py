@@ -88,7 +88,9 @@ class _Candidates(NamedTuple):
     @classmethod
     def of(cls, rises: BoolArray) -> _Candidates:
         feature, place = np.nonzero(rises.T)
-        return cls(feature, place, np.zeros_like(place), np.full_like(place, len(rises)))
+        return cls(
+            feature, place, np.zeros_like(place), np.full_like(place, len(rises))
+        )
 
     def take(self, chosen: IntArray | BoolArray) -> _Candidates:
         return _Candidates(*(column[chosen] for column in self))
@@ -96,11 +98,15 @@ class _Candidates(NamedTuple):
     def segments(self) -> tuple[IntArray, IntArray]:
         """Return where each segment's candidates begin, and the segment of each candidate."""
         begins = np.ones(len(self.place), dtype=bool)
-        begins[1:] = (self.feature[1:] != self.feature[:-1]) | (self.start[1:] != self.start[:-1])
+        begins[1:] = (self.feature[1:] != self.feature[:-1]) | (
+            self.start[1:] != self.start[:-1]
+        )
         return np.flatnonzero(begins), np.cumsum(begins) - 1
 
 
-def _cut_once(candidates: _Candidates, before: IntArray) -> tuple[_Candidates, _Candidates]:
+def _cut_once(
+    candidates: _Candidates, before: IntArray
+) -> tuple[_Candidates, _Candidates]:
     """Cut each segment at most once; return the cuts, and the candidates within the two parts."""
     firsts, segment = candidates.segments()
     cuts = candidates.take(_best_places(candidates, before, firsts, segment))
@@ -114,7 +120,9 @@ def _cut_once(candidates: _Candidates, before: IntArray) -> tuple[_Candidates, _
     return cuts.take(pays), halves.take(goes_on)
 
 
-def _best_places(candidates: _Candidates, before: IntArray, firsts: IntArray, segment: IntArray) -> IntArray:
+def _best_places(
+    candidates: _Candidates, before: IntArray, firsts: IntArray, segment: IntArray
+) -> IntArray:
     """Index of the first candidate of each segment with the least remaining entropy."""
     at = before[candidates.place, candidates.feature]
     left = _bits(at - before[candidates.start, candidates.feature])
@@ -126,15 +134,23 @@ def _best_places(candidates: _Candidates, before: IntArray, firsts: IntArray, se
 
 def _shortens(cuts: _Candidates, before: IntArray) -> BoolArray:
     """Whether each cut shortens the description of the classes: the MDLPC criterion of Fayyad and Irani."""
-    start, at, stop = (before[place, cuts.feature] for place in (cuts.start, cuts.place, cuts.stop))
+    start, at, stop = (
+        before[place, cuts.feature] for place in (cuts.start, cuts.place, cuts.stop)
+    )
     parts = (stop - start, at - start, stop - at)
     n = (cuts.stop - cuts.start).astype(float)
     whole, left, right = (_bits(part) for part in parts)
     k, k_left, k_right = (np.count_nonzero(part, axis=-1) for part in parts)
-    entropies = k * whole / n - k_left * left / (cuts.place - cuts.start) - k_right * right / (cuts.stop - cuts.place)
+    entropies = (
+        k * whole / n
+        - k_left * left / (cuts.place - cuts.start)
+        - k_right * right / (cuts.stop - cuts.place)
+    )
     # log2(3ᵏ − 2), which would overflow for many classes.
     choices = k * np.log2(3) + np.log1p(-2 * 3.0**-k) / np.log(2)
-    return np.asarray(whole - left - right > np.log2(n - 1) + choices - entropies + _TIE)
+    return np.asarray(
+        whole - left - right > np.log2(n - 1) + choices - entropies + _TIE
+    )
 
 
 def _bits(counts: IntArray) -> FloatArray:

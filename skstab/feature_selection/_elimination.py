@@ -8,7 +8,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from skstab.feature_selection._ridge import Loss, RidgeFit, fit_features, fit_rows, prefers_rows, scaled
+from skstab.feature_selection._ridge import (
+    Loss,
+    RidgeFit,
+    fit_features,
+    fit_rows,
+    prefers_rows,
+    scaled,
+)
 
 __all__ = [
     "Design",
@@ -35,7 +42,9 @@ class Design(NamedTuple):
     scale: np.ndarray
 
 
-def make_design(X: Any, weight: np.ndarray, *, centre: bool, standardize: bool) -> Design:
+def make_design(
+    X: Any, weight: np.ndarray, *, centre: bool, standardize: bool
+) -> Design:
     """Transpose the data, centred if an intercept compensates for it, and scaled to unit variance if requested.
 
     Parameters
@@ -102,7 +111,9 @@ def merge_rows(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     like = first[group]
     suspects = np.flatnonzero(like != np.arange(len(X)))
     same = like[suspects]
-    differ = suspects[(X[suspects] != X[same]).any(axis=1) | (y[suspects] != y[same]).any(axis=1)]
+    differ = suspects[
+        (X[suspects] != X[same]).any(axis=1) | (y[suspects] != y[same]).any(axis=1)
+    ]
     like[differ] = differ
     return np.unique(like, return_inverse=True)
 
@@ -174,7 +185,9 @@ def eliminate(
     remaining = _Remaining(scaled(columns, scale), loss, C, fit_intercept, models)
     steps = []
     while remaining.size > n_select:
-        strengths = np.linalg.norm(remaining.fit().weights, axis=1) * scale[remaining.features]
+        strengths = (
+            np.linalg.norm(remaining.fit().weights, axis=1) * scale[remaining.features]
+        )
         ranks = _ranks(remaining.features, strengths, stable)
         n_kept = remaining.size - _n_dropped(remaining.size, n_select, step)
         steps.append(Round(remaining.features[ranks], strengths[ranks], n_kept))
@@ -189,7 +202,11 @@ def stopped_at(elimination: Elimination, n_select: int, n_features: int) -> Elim
         steps.append(step._replace(n_kept=max(step.n_kept, n_select)))
         if step.n_kept <= n_select:
             break
-    selected = np.sort(steps[-1].ranked[:n_select]) if n_select < n_features else np.arange(n_features)
+    selected = (
+        np.sort(steps[-1].ranked[:n_select])
+        if n_select < n_features
+        else np.arange(n_features)
+    )
     return Elimination(selected, tuple(steps) if n_select < n_features else ())
 
 
@@ -199,11 +216,15 @@ def _n_dropped(n_features: int, n_select: int, step: float) -> int:
     return min(max(1, wanted), n_features - n_select)
 
 
-def _ranks(features: np.ndarray, strengths: np.ndarray, stable: np.ndarray) -> np.ndarray:
+def _ranks(
+    features: np.ndarray, strengths: np.ndarray, stable: np.ndarray
+) -> np.ndarray:
     """Positions of the features, best first: the stable ones in their order, the others by their weight."""
     first = np.searchsorted(features, stable)
     others = np.delete(np.arange(len(features)), first)
-    return np.concatenate([first, others[np.argsort(-strengths[others], kind="stable")]]).astype(np.intp)
+    return np.concatenate(
+        [first, others[np.argsort(-strengths[others], kind="stable")]]
+    ).astype(np.intp)
 
 
 def frequency_scores(elimination: Elimination, n_features: int) -> np.ndarray:
@@ -214,11 +235,15 @@ def frequency_scores(elimination: Elimination, n_features: int) -> np.ndarray:
     for ranked, _, n_kept in elimination.steps:
         rank = np.empty(n_features)
         rank[ranked] = np.arange(1, len(ranked) + 1)
-        scores[selected] *= (n_kept - rank[selected] + 1) / (len(ranked) - rank[selected] + 1)
+        scores[selected] *= (n_kept - rank[selected] + 1) / (
+            len(ranked) - rank[selected] + 1
+        )
     return scores
 
 
-def fit_ridge(columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True) -> RidgeFit:
+def fit_ridge(
+    columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True
+) -> RidgeFit:
     """Fit one model in row space or in feature space, whichever is faster."""
     return _Remaining(columns, loss, C, fit_intercept).fit()
 
@@ -235,7 +260,12 @@ class _Remaining:
         models: dict[bytes, RidgeFit] | None = None,
     ) -> None:
         self.models = {} if models is None else models
-        self.columns, self.loss, self.C, self.fit_intercept = columns, loss, C, fit_intercept
+        self.columns, self.loss, self.C, self.fit_intercept = (
+            columns,
+            loss,
+            C,
+            fit_intercept,
+        )
         self.features = np.arange(columns.shape[0])
         self.gram: np.ndarray | None = None
         self.last: RidgeFit | None = None

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import xlogy
-from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d, gen_batches
+from sklearn.utils import (
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    gen_batches,
+)
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
@@ -18,7 +24,13 @@ from skstab._statistics import column_ranges
 from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from skstab.feature_selection._discretise import interval_labels, value_labels
 
-__all__ = ["discretised_chi2", "information_gain", "read_data", "symmetrical_uncertainty", "welch_variance"]
+__all__ = [
+    "discretised_chi2",
+    "information_gain",
+    "read_data",
+    "symmetrical_uncertainty",
+    "welch_variance",
+]
 
 Target = Literal["auto", "classes", "numeric"]
 
@@ -42,11 +54,21 @@ class Data(NamedTuple):
 def read_data(X: Any, y: Any, target: Target) -> Data:
     """Check the arguments of a score function."""
     if not is_choice(target, "auto", "classes", "numeric"):
-        raise ValueError(f"target must be 'auto', 'classes' or 'numeric', got {target!r}")
+        raise ValueError(
+            f"target must be 'auto', 'classes' or 'numeric', got {target!r}"
+        )
     with naming("X"):
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2, input_name="X")
+        X = check_array(
+            X,
+            accept_sparse=("csr", "csc"),
+            dtype=np.float64,
+            ensure_min_samples=2,
+            input_name="X",
+        )
     if y is None:
-        raise ValueError("y is required: the score measures the dependence of each feature on it, got None")
+        raise ValueError(
+            "y is required: the score measures the dependence of each feature on it, got None"
+        )
     with naming("y"):
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
@@ -56,17 +78,23 @@ def read_data(X: Any, y: Any, target: Target) -> Data:
 
 
 def _kind_of(y: NDArray[Any]) -> str:
-    with np.errstate(invalid="ignore"):  # scikit-learn casts numbers to integers, which may be too large for that
+    with np.errstate(
+        invalid="ignore"
+    ):  # scikit-learn casts numbers to integers, which may be too large for that
         kind = type_of_target(y, input_name="y", raise_unknown=True)
     if kind not in _KINDS:
-        raise ValueError(f"y must hold one class or one number for each row, got a {kind} target")
+        raise ValueError(
+            f"y must hold one class or one number for each row, got a {kind} target"
+        )
     return _KINDS[kind]
 
 
 def _classes(y: NDArray[Any]) -> tuple[IntArray, int]:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y must have at least 2 classes, got only class {classes[0]!r}")
+        raise ValueError(
+            f"y must have at least 2 classes, got only class {classes[0]!r}"
+        )
     return codes, len(classes)
 
 
@@ -146,14 +174,20 @@ def welch_variance(
     >>> SelectKBest(partial(welch_variance, variance_weight=0.2), k=1).fit(X, [0, 0, 1, 1]).get_support()
     array([ True, False, False])
     """
-    check_number(variance_weight, "variance_weight", "a number from 0 to 1", least=0, most=1)
+    check_number(
+        variance_weight, "variance_weight", "a number from 0 to 1", least=0, most=1
+    )
     data = _in_other_units(read_data(X, y, target))
     low, high = column_ranges(data.X)
     resolution = np.finfo(float).eps * np.maximum(np.abs(low), np.abs(high))
     floor = np.maximum(resolution**2, _LEAST_VARIANCE)
     weight = _row_weights(sample_weight, len(data.y))
-    t, variance = (_class_scores if data.n_classes else _numeric_scores)(data, weight, floor)
-    scores = (1 - variance_weight) * _typical_one(t) + variance_weight * _typical_one(variance)
+    t, variance = (_class_scores if data.n_classes else _numeric_scores)(
+        data, weight, floor
+    )
+    scores = (1 - variance_weight) * _typical_one(t) + variance_weight * _typical_one(
+        variance
+    )
     return np.where(low == high, 0.0, scores)
 
 
@@ -169,7 +203,9 @@ def power_to_one(values: Any) -> float:
     largest = float(abs(values).max())
     if largest == 0 or 1e-50 < largest < 1e100:
         return 1.0
-    return float(np.ldexp(1.0, min(1023, -int(np.frexp(largest)[1]))))  # 2¹⁰²³ is the largest power there is
+    return float(
+        np.ldexp(1.0, min(1023, -int(np.frexp(largest)[1])))
+    )  # 2¹⁰²³ is the largest power there is
 
 
 def _typical_one(values: FloatArray) -> FloatArray:
@@ -181,13 +217,19 @@ def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)
     with naming("sample_weight"):
-        weight: FloatArray = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+        weight: FloatArray = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
     if weight.shape != (n_rows,) or weight.min() <= 0:
-        raise ValueError(f"sample_weight must hold one positive number for each of {n_rows} rows")
+        raise ValueError(
+            f"sample_weight must hold one positive number for each of {n_rows} rows"
+        )
     return np.asarray(weight / min(1.0, weight.mean()))
 
 
-def _class_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _class_scores(
+    data: Data, weight: FloatArray, floor: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Welch's |t| (the root of his F for more than two classes) and the variance over all rows."""
     counts = np.bincount(data.y, weight, minlength=data.n_classes)[:, None]
     means, squares = class_moments(data.X, data.y, weight, data.n_classes)
@@ -201,12 +243,17 @@ def _class_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[Fl
     return np.sqrt(welch_f(means, np.maximum(within, floor), counts)), variance
 
 
-def class_moments(X: Any, codes: IntArray, weight: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
+def class_moments(
+    X: Any, codes: IntArray, weight: FloatArray, n_classes: int
+) -> tuple[FloatArray, FloatArray]:
     """Weighted mean and sum of squared deviations of each feature in each class: two arrays of classes × features."""
     counts = np.bincount(codes, weight, minlength=n_classes)[:, None]
     if issparse(X):
         members = [codes == c for c in range(n_classes)]
-        moments = [mean_variance_axis(X[rows], axis=0, weights=weight[rows]) for rows in members]
+        moments = [
+            mean_variance_axis(X[rows], axis=0, weights=weight[rows])
+            for rows in members
+        ]
         means, variances = (np.array(moment) for moment in zip(*moments, strict=True))
         return means, counts * variances
     n = len(codes)
@@ -232,12 +279,16 @@ def welch_f(means: FloatArray, variances: FloatArray, counts: IntArray) -> Float
     return np.asarray(between / (1 + 2 * (k - 2) / (k**2 - 1) * spread))
 
 
-def _numeric_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _numeric_scores(
+    data: Data, weight: FloatArray, floor: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """|t| of the correlation with the target, and the variance."""
     n = weight.sum()
     _, (squares,) = class_moments(data.X, np.zeros(len(data.y), dtype=int), weight, 1)
     y = data.y - weight @ data.y / n
-    share = ((weight * y) @ data.X) ** 2 / (np.maximum(squares, n * floor) * (weight @ y**2))
+    share = ((weight * y) @ data.X) ** 2 / (
+        np.maximum(squares, n * floor) * (weight @ y**2)
+    )
     share = np.minimum(share, 1 - np.finfo(float).eps)
     return np.sqrt(share * max(n - 2, 0) / (1 - share)), squares / (n - 1)
 
@@ -245,7 +296,9 @@ def _numeric_scores(data: Data, weight: FloatArray, floor: FloatArray) -> tuple[
 # -- intervals and classes ---------------------------------------------------------------------------------------------
 
 
-def information_gain(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
+def information_gain(
+    X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False
+) -> FloatArray:
     """Score features by the information that they contain about the class, in bits.
 
     The entropy of the classes minus their entropy given the feature. Numeric features are first cut into intervals, by
@@ -287,7 +340,9 @@ def information_gain(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | A
     return _information(X, y, discrete_features)[0]
 
 
-def symmetrical_uncertainty(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
+def symmetrical_uncertainty(
+    X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False
+) -> FloatArray:
     """Score features by the information they share with the class, relative to the entropy of both.
 
     Twice the information gain over the sum of the entropies of the feature and of the classes. Numeric features are cut
@@ -329,7 +384,9 @@ def symmetrical_uncertainty(X: MatrixLike, y: ArrayLike, *, discrete_features: b
     return 2 * gain / (feature + target)
 
 
-def discretised_chi2(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False) -> FloatArray:
+def discretised_chi2(
+    X: MatrixLike, y: ArrayLike, *, discrete_features: bool | ArrayLike = False
+) -> FloatArray:
     """Score features by the chi-squared statistic of their intervals and the class.
 
     Numeric features are cut into intervals as for `information_gain`; the statistic of the table of intervals by
@@ -379,18 +436,27 @@ def discretised_chi2(X: MatrixLike, y: ArrayLike, *, discrete_features: bool | A
     return np.concatenate([_chi2_statistics(labels, data) for labels in blocks])
 
 
-def _labelled(X: Any, y: Any, discrete_features: Any) -> tuple[Data, Iterator[IntArray]]:
+def _labelled(
+    X: Any, y: Any, discrete_features: Any
+) -> tuple[Data, Iterator[IntArray]]:
     """Read the data, and label the values of a few features at a time."""
     data = read_data(X, y, "auto")
     if not data.n_classes:
-        raise ValueError("y must hold classes, got numbers: use relieff or welch_variance for a numeric target")
+        raise ValueError(
+            "y must hold classes, got numbers: use relieff or welch_variance for a numeric target"
+        )
     return data, _label_blocks(data, _discrete_mask(discrete_features, data.X.shape[1]))
 
 
-def _information(X: Any, y: Any, discrete_features: Any) -> tuple[FloatArray, FloatArray, float]:
+def _information(
+    X: Any, y: Any, discrete_features: Any
+) -> tuple[FloatArray, FloatArray, float]:
     """Return the gain and the entropy of each feature, and the entropy of the classes, in bits."""
     data, blocks = _labelled(X, y, discrete_features)
-    gain, feature = (np.concatenate(parts) for parts in zip(*(_gains(labels, data) for labels in blocks), strict=True))
+    gain, feature = (
+        np.concatenate(parts)
+        for parts in zip(*(_gains(labels, data) for labels in blocks), strict=True)
+    )
     return gain, feature, float(_entropies(np.bincount(data.y)[None])[0])
 
 
@@ -399,7 +465,11 @@ def _discrete_mask(discrete_features: Any, n_features: int) -> BoolArray:
         given = np.asarray(discrete_features)
     if given.dtype == bool and given.shape in ((), (n_features,)):
         return np.broadcast_to(given, n_features)
-    if given.dtype.kind in "iu" and given.ndim == 1 and np.isin(given, np.arange(-n_features, n_features)).all():
+    if (
+        given.dtype.kind in "iu"
+        and given.ndim == 1
+        and np.isin(given, np.arange(-n_features, n_features)).all()
+    ):
         mask = np.zeros(n_features, dtype=bool)
         mask[given] = True
         return mask
@@ -418,7 +488,9 @@ def _label_blocks(data: Data, discrete: BoolArray) -> Iterator[IntArray]:
         is_discrete = discrete[columns]
         labels = np.empty(block.shape, dtype=np.int64)
         labels[:, is_discrete] = value_labels(block[:, is_discrete])
-        labels[:, ~is_discrete] = interval_labels(block[:, ~is_discrete], data.y, data.n_classes)
+        labels[:, ~is_discrete] = interval_labels(
+            block[:, ~is_discrete], data.y, data.n_classes
+        )
         yield labels
 
 
@@ -427,7 +499,9 @@ def _class_tables(labels: IntArray, data: Data) -> tuple[IntArray, IntArray]:
     sizes = labels.max(axis=0) + 1
     firsts = np.cumsum(sizes) - sizes
     cells = (labels + firsts) * data.n_classes + data.y[:, None]
-    tables = np.bincount(cells.ravel(), minlength=sizes.sum() * data.n_classes).reshape(-1, data.n_classes)
+    tables = np.bincount(cells.ravel(), minlength=sizes.sum() * data.n_classes).reshape(
+        -1, data.n_classes
+    )
     return tables, firsts
 
 
@@ -446,7 +520,9 @@ def _chi2_statistics(labels: IntArray, data: Data) -> FloatArray:
     tables, firsts = _class_tables(labels, data)
     # Products before the quotient: a feature without a cut then has the counts themselves, and scores exactly 0.
     expected = np.outer(tables.sum(axis=1), np.bincount(data.y)) / len(labels)
-    return np.asarray(np.add.reduceat(((tables - expected) ** 2 / expected).sum(axis=1), firsts))
+    return np.asarray(
+        np.add.reduceat(((tables - expected) ** 2 / expected).sum(axis=1), firsts)
+    )
 
 
 def _entropies(tables: IntArray) -> FloatArray:

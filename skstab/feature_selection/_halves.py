@@ -77,7 +77,12 @@ def follow(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Half | Exception
     try:
         estimator, X_rows, y_rows, params = _prepared(plan, X, y, rows, seed)
         with reading_with(plan.readers):
-            return half_of(path_of(estimator, plan.param_name, plan.values, X_rows, y_rows, params), plan)
+            return half_of(
+                path_of(
+                    estimator, plan.param_name, plan.values, X_rows, y_rows, params
+                ),
+                plan,
+            )
     except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other subsamples go on
         return error
 
@@ -110,7 +115,9 @@ def importance_path(importances: Floats, thresholds: Floats) -> Iterator[Step]:
         yield Step(selected, importances[selected])
 
 
-def _prepared(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
+def _prepared(
+    plan: Plan, X: Any, y: Any, rows: Any, seed: Any
+) -> tuple[Any, Any, Any, dict[str, Any]]:
     estimator = seeded(plan.estimator, plan.open_seeds, seed)
     X_rows = _weakened(take_rows(X, rows), plan.weakness, seed)
     y_rows = None if y is None else take_rows(y, rows)
@@ -122,7 +129,9 @@ def _weakened(X: Any, weakness: float, seed: Any) -> Any:
     if weakness == 1:
         return X
     # A stream of its own: the estimator's seeds come from the parent sequence.
-    rng = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1)))
+    rng = np.random.default_rng(
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+    )
     weights = rng.uniform(weakness, 1, X.shape[1])
     if issparse(X):
         return X @ diags_array(weights, format="csr")
@@ -158,7 +167,9 @@ def report_convergence(halves: Sequence[Half]) -> None:
         )
 
 
-def shares_of(supports: Sequence[list[Indices]], n_columns: int, order: Indices) -> Floats:
+def shares_of(
+    supports: Sequence[list[Indices]], n_columns: int, order: Indices
+) -> Floats:
     """Share of the halves that selected each column at each value; after a path has ended its last support stays."""
     counts = np.zeros((len(order), n_columns), dtype=np.intp)
     for one in supports:
@@ -167,7 +178,9 @@ def shares_of(supports: Sequence[list[Indices]], n_columns: int, order: Indices)
     return counts.T / len(supports)
 
 
-def shares_together(supports: Sequence[list[Indices]], n_columns: int, order: Indices) -> Floats:
+def shares_together(
+    supports: Sequence[list[Indices]], n_columns: int, order: Indices
+) -> Floats:
     """Share of the pairs of which both halves selected each column at each value; halves 2b and 2b + 1 are a pair."""
     counts = np.zeros((len(order), n_columns), dtype=np.intp)
     is_in = np.zeros(n_columns, dtype=bool)
@@ -184,7 +197,10 @@ def table_at(supports: Sequence[list[Indices]], n_columns: int, place: int) -> A
     """What each half selected at one place of the path, one row for each half."""
     rows = [one[min(place, len(one) - 1)] for one in supports]
     starts = np.r_[0, np.cumsum([len(row) for row in rows])]
-    return csr_array((np.ones(starts[-1], dtype=bool), np.concatenate(rows), starts), shape=(len(rows), n_columns))
+    return csr_array(
+        (np.ones(starts[-1], dtype=bool), np.concatenate(rows), starts),
+        shape=(len(rows), n_columns),
+    )
 
 
 class Job(NamedTuple):
@@ -201,7 +217,13 @@ class Job(NamedTuple):
         """What is called for each subsample, by its number."""
         # Each has its own seed, drawn here, so that it does not matter which worker follows its path.
         return {
-            number: (self.plan, X, self.y, train, np.random.SeedSequence(self.entropy, spawn_key=(*key, number)))
+            number: (
+                self.plan,
+                X,
+                self.y,
+                train,
+                np.random.SeedSequence(self.entropy, spawn_key=(*key, number)),
+            )
             for number, (train, _) in enumerate(self.splits)
         }
 
@@ -215,7 +237,9 @@ class Paths(NamedTuple):
     order: Any
 
     def shares(self, n_columns: int, *, clusters: bool = False) -> Any:
-        supports = self.clusters() if clusters else [half.features for half in self.halves]
+        supports = (
+            self.clusters() if clusters else [half.features for half in self.halves]
+        )
         return shares_of(supports, n_columns, self.order)
 
     def clusters(self) -> list[list[Any]]:
@@ -230,5 +254,8 @@ class Paths(NamedTuple):
         """The same without halves whose other half failed."""
         kept = np.isin(self.numbers ^ 1, self.numbers)
         return self._replace(
-            halves=[half for half, is_in in zip(self.halves, kept, strict=True) if is_in], numbers=self.numbers[kept]
+            halves=[
+                half for half, is_in in zip(self.halves, kept, strict=True) if is_in
+            ],
+            numbers=self.numbers[kept],
         )

@@ -29,7 +29,9 @@ def is_known_model(estimator: Any) -> bool:
     return type(last) in PARAMETERS or hasattr(type(last), "feature_importances_")
 
 
-def held_path(estimator: Any, param_name: str, X: Any, y: Any, fit_params: dict[str, Any]) -> CoefPath | None:
+def held_path(
+    estimator: Any, param_name: str, X: Any, y: Any, fit_params: dict[str, Any]
+) -> CoefPath | None:
     """Fit an estimator on all rows and return the path that it holds, where a reader knows one of that parameter."""
     is_pipeline = isinstance(estimator, Pipeline)
     prefix = f"{estimator.steps[-1][0]}__" if is_pipeline else ""
@@ -44,14 +46,23 @@ def held_path(estimator: Any, param_name: str, X: Any, y: Any, fit_params: dict[
 
 def _may_be(estimator: Any, param_name: str) -> bool:
     # One number or word is a single value.
-    return param_name == "auto" or not isinstance(estimator.get_params().get(param_name, 0), int | float | str)
+    return param_name == "auto" or not isinstance(
+        estimator.get_params().get(param_name, 0), int | float | str
+    )
 
 
 def steps_of_held_path(
-    estimator: Any, param_name: str, values: Any, X: Any, y: Any, fit_params: dict[str, Any]
+    estimator: Any,
+    param_name: str,
+    values: Any,
+    X: Any,
+    y: Any,
+    fit_params: dict[str, Any],
 ) -> Iterator[Step]:
     """What an estimator selects at each of the values, all from one fit; it may stop before the last."""
-    fitted = clone(estimator).set_params(**{str(param_name): values}).fit(X, y, **fit_params)
+    fitted = (
+        clone(estimator).set_params(**{str(param_name): values}).fit(X, y, **fit_params)
+    )
     path, scale = coef_path_of(fitted), column_deviations(X)
     for coef in np.abs([] if path is None else path.coefs):
         selected = np.flatnonzero(coef)

@@ -15,7 +15,12 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags, check_array, check_consistent_length
+from sklearn.utils import (
+    ClassifierTags,
+    RegressorTags,
+    check_array,
+    check_consistent_length,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -36,7 +41,11 @@ from skstab.feature_selection._elimination import (
     moments,
     stopped_at,
 )
-from skstab.feature_selection._filters import information_gain, symmetrical_uncertainty, welch_variance
+from skstab.feature_selection._filters import (
+    information_gain,
+    symmetrical_uncertainty,
+    welch_variance,
+)
 from skstab.feature_selection._relieff import relieff
 from skstab.feature_selection._ridge import LOSSES, Loss, RidgeFit, scaled
 
@@ -47,10 +56,14 @@ __all__ = ["HybridRFE"]
 
 
 def _variance(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:  # noqa: ARG001  y is part of the protocol
-    return moments(X, np.ones(X.shape[0]) if sample_weight is None else sample_weight)[1]
+    return moments(X, np.ones(X.shape[0]) if sample_weight is None else sample_weight)[
+        1
+    ]
 
 
-_LARGEST = 1e50  # its square, times C, the number of rows and their weights, is still finite
+_LARGEST = (
+    1e50  # its square, times C, the number of rows and their weights, is still finite
+)
 _NO_SOLUTION = (
     "the model has no finite weights that can be computed: C, C_final, alpha, sample_weight or the unit of X are too "
     "extreme (StandardScaler gives every feature the same unit)"
@@ -208,7 +221,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Select features and fit the final model on them.
 
         Parameters
@@ -228,7 +243,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         with left_as_it_was(self):
             n_select, design, loss = self._prepare(X, y, sample_weight)
             with _naming_what_is_extreme():
-                self._finish(self._eliminate(design.columns, loss, n_select), design, loss)
+                self._finish(
+                    self._eliminate(design.columns, loss, n_select), design, loss
+                )
         return self
 
     # For searches: what is common to all sizes is done once (see `skstab.model_selection.StabilitySearchCV`).
@@ -245,21 +262,37 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         models: dict[bytes, RidgeFit] = {}
         with _naming_what_is_extreme():
             for n_stable in {selector.n_stable_features: None for selector in fitted}:
-                alike = [selector for selector in fitted if selector.n_stable_features == n_stable]
-                _finish_alike(alike, design, loss, models if self.shrinkage == 1 else {})
+                alike = [
+                    selector
+                    for selector in fitted
+                    if selector.n_stable_features == n_stable
+                ]
+                _finish_alike(
+                    alike, design, loss, models if self.shrinkage == 1 else {}
+                )
         return fitted
 
     def _size(self) -> int:
         _check(self)
-        return _n_select(self.n_features_to_select, self.n_stable_features, self.n_features_in_)
+        return _n_select(
+            self.n_features_to_select, self.n_stable_features, self.n_features_in_
+        )
 
-    def _prepare(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[int, Design, Loss]:
+    def _prepare(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[int, Design, Loss]:
         """Check the input and choose the stable features."""
         _check(self)
         is_numeric = self.loss == "squared"
         with naming("X", "y"):
             rows, labels = validate_data(
-                self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, y_numeric=is_numeric
+                self,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=np.float64,
+                ensure_min_samples=2,
+                y_numeric=is_numeric,
             )
             labels = labels.astype(np.float64) if is_numeric else labels
         with naming("sample_weight"):
@@ -271,7 +304,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         targets = self._targets(labels)
         self.stable_features_ = self._stable_features(rows, labels, weight)
         rows, targets, weight = _distinct_rows(rows, targets, weight)
-        design = make_design(rows, weight, centre=self.fit_intercept, standardize=self.standardize)
+        design = make_design(
+            rows, weight, centre=self.fit_intercept, standardize=self.standardize
+        )
         return n_select, design, self._loss_of(targets)(targets, weight[:, None])
 
     def _finish(self, elimination: Elimination, design: Design, loss: Loss) -> None:
@@ -285,22 +320,42 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must have at least 2 classes, got one class: {self.classes_[0]!r}")
-        return codes[:, None].astype(np.float64) if len(self.classes_) == 2 else np.eye(len(self.classes_))[codes]
+            raise ValueError(
+                f"y must have at least 2 classes, got one class: {self.classes_[0]!r}"
+            )
+        return (
+            codes[:, None].astype(np.float64)
+            if len(self.classes_) == 2
+            else np.eye(len(self.classes_))[codes]
+        )
 
     def _loss_of(self, targets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], Loss]:
-        return LOSSES["squared" if self.loss == "squared" else "logistic" if targets.shape[1] == 1 else "softmax"]
+        return LOSSES[
+            "squared"
+            if self.loss == "squared"
+            else "logistic"
+            if targets.shape[1] == 1
+            else "softmax"
+        ]
 
     def _stable_features(self, X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.n_stable_features == 0:
             return np.empty(0, dtype=np.intp)
-        criterion = self.criterion if callable(self.criterion) else CRITERIA[self.criterion]
+        criterion = (
+            self.criterion if callable(self.criterion) else CRITERIA[self.criterion]
+        )
         scores = criterion(X, y, **self._keywords(criterion, weight))
         with naming("criterion"):
-            scores = np.asarray(scores[0] if isinstance(scores, tuple) else scores, dtype=np.float64)
+            scores = np.asarray(
+                scores[0] if isinstance(scores, tuple) else scores, dtype=np.float64
+            )
         if scores.shape != (X.shape[1],):
-            raise ValueError(f"criterion must return one score for each of {X.shape[1]} features, got {scores.shape}")
-        return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[: self.n_stable_features]
+            raise ValueError(
+                f"criterion must return one score for each of {X.shape[1]} features, got {scores.shape}"
+            )
+        return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")[
+            : self.n_stable_features
+        ]
 
     def _keywords(self, criterion: Any, weight: np.ndarray) -> dict[str, Any]:
         """Keyword arguments of the criterion besides the data."""
@@ -312,7 +367,11 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         return {name: value for name, value in known.items() if name in taken}
 
     def _eliminate(
-        self, columns: Any, loss: Loss, n_select: int, models: dict[bytes, RidgeFit] | None = None
+        self,
+        columns: Any,
+        loss: Loss,
+        n_select: int,
+        models: dict[bytes, RidgeFit] | None = None,
     ) -> Elimination:
         stable = self.stable_features_
         if len(stable) == n_select:
@@ -333,16 +392,25 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         self.support_ = np.zeros(n_features, dtype=bool)
         self.support_[elimination.selected] = True
         self.ranking_ = np.ones(n_features, dtype=int)
-        for rank, (ranked, _, n_kept) in enumerate(reversed(elimination.steps), start=2):
+        for rank, (ranked, _, n_kept) in enumerate(
+            reversed(elimination.steps), start=2
+        ):
             self.ranking_[ranked[n_kept:]] = rank
         self.frequency_scores_ = frequency_scores(elimination, n_features)
-        self._path = [_record(step, len(self.stable_features_)) for step in elimination.steps]
+        self._path = [
+            _record(step, len(self.stable_features_)) for step in elimination.steps
+        ]
 
     def _fit_final(self, design: Design, loss: Loss, selected: np.ndarray) -> None:
         """Fit the final model, in which the penalty of a feature is 1 + α(1 − s) (equation 16)."""
         shrunk = 1 / np.sqrt(1 + self.alpha * (1 - self.frequency_scores_[selected]))
         C = self.C if self.C_final is None else self.C_final
-        fit = fit_ridge(scaled(design.columns[selected], shrunk), loss, C, fit_intercept=self.fit_intercept)
+        fit = fit_ridge(
+            scaled(design.columns[selected], shrunk),
+            loss,
+            C,
+            fit_intercept=self.fit_intercept,
+        )
         coef = np.zeros((loss.y.shape[1], design.columns.shape[0]))
         coef[:, selected] = (fit.weights * shrunk[:, None]).T * design.scale[selected]
         intercept = fit.intercept - coef @ design.mean
@@ -350,7 +418,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             raise ValueError(_NO_SOLUTION)
         single = self.loss == "squared"
         self.coef_: FloatArray = coef[0] if single else coef
-        self.intercept_: FloatArray | float = float(intercept[0]) if single else intercept
+        self.intercept_: FloatArray | float = (
+            float(intercept[0]) if single else intercept
+        )
 
     # -- what came out -------------------------------------------------------------------------------------------------
 
@@ -365,14 +435,20 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
         check_is_fitted(self)
         names = ["n_features", "n_dropped", "dropped_weight", "kept_weight", "margin"]
-        return pd.DataFrame(self._path, columns=names, index=pd.RangeIndex(1, len(self._path) + 1, name="step"))
+        return pd.DataFrame(
+            self._path,
+            columns=names,
+            index=pd.RangeIndex(1, len(self._path) + 1, name="step"),
+        )
 
     # -- prediction ----------------------------------------------------------------------------------------------------
 
     def _decision(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         with naming("X"):
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=np.float64, reset=False
+            )
         with np.errstate(over="ignore", invalid="ignore"):
             decision = np.asarray(X @ self.coef_.T + self.intercept_)
         if not np.isfinite(decision).all():
@@ -398,7 +474,11 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         if self.loss == "squared":
             return decision
         binary = decision.shape[1] == 1
-        return np.asarray(self.classes_[(decision[:, 0] > 0).astype(int) if binary else decision.argmax(axis=1)])
+        return np.asarray(
+            self.classes_[
+                (decision[:, 0] > 0).astype(int) if binary else decision.argmax(axis=1)
+            ]
+        )
 
     @available_if(_classifies)
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -456,7 +536,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         return np.asarray(log_softmax(decision, axis=1))
 
     @naming("X", "y", "sample_weight")
-    def score(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Accuracy, or R² for `loss="squared"`.
 
         Parameters
@@ -498,19 +580,34 @@ def _check(estimator: HybridRFE) -> None:
         {
             "n_features_to_select": (
                 "None, an int of at least 1 or a fraction above 0 and at most 1",
-                lambda k: k is None or (is_int(k, 1) if is_int(k) else is_number(k, above=0, most=1)),
+                lambda k: (
+                    k is None
+                    or (is_int(k, 1) if is_int(k) else is_number(k, above=0, most=1))
+                ),
             ),
             "n_stable_features": ("an int of at least 0", lambda n: is_int(n, 0)),
-            "criterion": (f"a score function or one of {list(CRITERIA)}", lambda c: callable(c) or c in CRITERIA),
+            "criterion": (
+                f"a score function or one of {list(CRITERIA)}",
+                lambda c: callable(c) or c in CRITERIA,
+            ),
             "C": ("a positive number", lambda c: is_number(c, above=0)),
-            "shrinkage": ("a number above 0 and at most 1", lambda e: is_number(e, above=0, most=1)),
-            "C_final": ("None or a positive number", lambda c: c is None or is_number(c, above=0)),
+            "shrinkage": (
+                "a number above 0 and at most 1",
+                lambda e: is_number(e, above=0, most=1),
+            ),
+            "C_final": (
+                "None or a positive number",
+                lambda c: c is None or is_number(c, above=0),
+            ),
             "alpha": ("a number of at least 0", lambda a: is_number(a, least=0)),
             "step": (
                 "an int of at least 1 or a fraction above 0 and below 1",
                 lambda s: is_int(s, 1) or is_number(s, above=0, below=1),
             ),
-            "loss": ("'logistic' or 'squared'", lambda loss: loss in ("logistic", "squared")),
+            "loss": (
+                "'logistic' or 'squared'",
+                lambda loss: loss in ("logistic", "squared"),
+            ),
             "fit_intercept": ("a bool", is_bool),
             "standardize": ("a bool", is_bool),
         },
@@ -524,26 +621,38 @@ def _n_select(wanted: Any, n_stable: int, n_features: int) -> int:
     else:
         k = int(wanted) if is_int(wanted) else max(1, int(wanted * n_features))
     if k > n_features:
-        warn_user(f"n_features_to_select={k} is more than the {n_features} features: all are kept")
+        warn_user(
+            f"n_features_to_select={k} is more than the {n_features} features: all are kept"
+        )
     if n_stable > k:
-        raise ValueError(f"n_stable_features must be at most n_features_to_select={k}, got {n_stable}")
+        raise ValueError(
+            f"n_stable_features must be at most n_features_to_select={k}, got {n_stable}"
+        )
     return min(k, n_features)
 
 
-def _weighted_rows(X: Any, y: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+def _weighted_rows(
+    X: Any, y: np.ndarray, sample_weight: Any
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Return the rows that have a weight."""
     if sample_weight is None:
         return X, y, np.ones(X.shape[0])
-    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
     if weight.ndim == 0:
         weight = np.full(X.shape[0], float(weight))
     if weight.ndim != 1:
-        raise ValueError(f"sample_weight must be one-dimensional, got shape {weight.shape}")
+        raise ValueError(
+            f"sample_weight must be one-dimensional, got shape {weight.shape}"
+        )
     check_consistent_length(X, weight)
     if weight.min() < 0 or weight.max() == 0:
         raise ValueError("sample_weight must not be negative, nor zero for all rows")
     rows = np.flatnonzero(weight)
-    return (X, y, weight) if len(rows) == len(weight) else (X[rows], y[rows], weight[rows])
+    return (
+        (X, y, weight) if len(rows) == len(weight) else (X[rows], y[rows], weight[rows])
+    )
 
 
 @contextmanager
@@ -564,15 +673,26 @@ def _check_size(values: Any, name: str) -> None:
         )
 
 
-def _distinct_rows(X: Any, targets: np.ndarray, weight: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+def _distinct_rows(
+    X: Any, targets: np.ndarray, weight: np.ndarray
+) -> tuple[Any, np.ndarray, np.ndarray]:
     """Replace repeated rows by weights."""
     if sparse.issparse(X):
         return X, targets, weight
     first, group = merge_rows(X, targets)
-    return (X, targets, weight) if len(first) == len(X) else (X[first], targets[first], np.bincount(group, weight))
+    return (
+        (X, targets, weight)
+        if len(first) == len(X)
+        else (X[first], targets[first], np.bincount(group, weight))
+    )
 
 
-def _finish_alike(selectors: Sequence[HybridRFE], design: Design, loss: Loss, models: dict[bytes, RidgeFit]) -> None:
+def _finish_alike(
+    selectors: Sequence[HybridRFE],
+    design: Design,
+    loss: Loss,
+    models: dict[bytes, RidgeFit],
+) -> None:
     """Fit selectors with the same number of stable features by one elimination, which stops earlier for some."""
     n_stable = selectors[0].n_stable_features
     for selector in selectors:
@@ -583,17 +703,27 @@ def _finish_alike(selectors: Sequence[HybridRFE], design: Design, loss: Loss, mo
     for selector, size in zip(selectors, sizes, strict=True):
         # The stable features alone take no elimination.
         own = selector._eliminate(design.columns, loss, size) if size < least else None
-        selector._finish(own or stopped_at(longest, size, selector.n_features_in_), design, loss)
+        selector._finish(
+            own or stopped_at(longest, size, selector.n_features_in_), design, loss
+        )
 
 
 def _filtered(stable: np.ndarray, n_features: int) -> Elimination:
     """The result of an elimination that keeps only the stable features, for which no model is needed."""
     others = np.delete(np.arange(n_features), stable)
-    step = Round(np.concatenate([stable, others]), np.full(n_features, np.nan), len(stable))
+    step = Round(
+        np.concatenate([stable, others]), np.full(n_features, np.nan), len(stable)
+    )
     return Elimination(np.sort(stable), (step,) if len(others) else ())
 
 
 def _record(step: Round, n_stable: int) -> tuple[int, int, float, float, float]:
     dropped = float(step.strengths[step.n_kept])
     kept = float(step.strengths[step.n_kept - 1]) if step.n_kept > n_stable else np.nan
-    return len(step.ranked), len(step.ranked) - step.n_kept, dropped, kept, dropped / kept if kept else np.nan
+    return (
+        len(step.ranked),
+        len(step.ranked) - step.n_kept,
+        dropped,
+        kept,
+        dropped / kept if kept else np.nan,
+    )

@@ -42,7 +42,13 @@ class Integral(NamedTuple):
 
 
 def expected_false_positives(
-    path: Floats, together: Floats, penalties: Floats, integral: Integral, *, n_pairs: int, correlated: bool = False
+    path: Floats,
+    together: Floats,
+    penalties: Floats,
+    integral: Integral,
+    *,
+    n_pairs: int,
+    correlated: bool = False,
 ) -> Floats:
     """Bound on the expected number of wrong features among those that score at least as much, for each feature.
 
@@ -53,18 +59,30 @@ def expected_false_positives(
     """
     nothing = np.zeros(len(path), dtype=bool)
     if correlated:
-        return _efp_beside(nothing, path, np.clip(2 * path - 1, 0, None), penalties, integral, n_pairs)
+        return _efp_beside(
+            nothing, path, np.clip(2 * path - 1, 0, None), penalties, integral, n_pairs
+        )
     first = _efp_beside(nothing, path, together, penalties, integral, n_pairs)
     return _efp_beside(first <= _CERTAIN, path, together, penalties, integral, n_pairs)
 
 
 def _efp_beside(
-    certain: NDArray[np.bool_], path: Floats, together: Floats, penalties: Floats, integral: Integral, n_pairs: int
+    certain: NDArray[np.bool_],
+    path: Floats,
+    together: Floats,
+    penalties: Floats,
+    integral: Integral,
+    n_pairs: int,
 ) -> Floats:
     """Expected false positives where the selections of certain features are not those of wrong ones."""
     sizes = _sizes_beside(certain, path)
-    bound = bound_on_scores(sizes, len(path) - int(np.count_nonzero(certain)), n_pairs, integral.m)
-    n_kept = max(int(np.searchsorted(np.maximum.accumulate(bound), integral.end, side="right")), 1)
+    bound = bound_on_scores(
+        sizes, len(path) - int(np.count_nonzero(certain)), n_pairs, integral.m
+    )
+    n_kept = max(
+        int(np.searchsorted(np.maximum.accumulate(bound), integral.end, side="right")),
+        1,
+    )
     measure = measure_of(penalties[:n_kept], integral.delta)
     scores = together[:, :n_kept] ** integral.m @ measure
     total = float(bound[:n_kept] @ measure)
@@ -99,7 +117,11 @@ def measure_of(penalties: Floats, delta: float) -> Floats:
     cells = -np.diff(primitive)
     weights = np.r_[cells, 0] + np.r_[0, cells]
     total = weights.sum()
-    return np.asarray(weights / total) if total > 0 else np.full(len(penalties), 1 / len(penalties))
+    return (
+        np.asarray(weights / total)
+        if total > 0
+        else np.full(len(penalties), 1 / len(penalties))
+    )
 
 
 def q_values(efp: Floats) -> Floats:
@@ -135,11 +157,14 @@ def correlation_of(X: Any, codes: NDArray[np.intp]) -> Correlation:
     chosen = np.unique(np.linspace(0, n_features - 1, _MOST_COLUMNS).astype(np.intp))
     found = _between_clusters(X, codes, chosen)
     return Correlation(
-        float(found.sum() / (len(chosen) * (n_features - 1))), float(_beyond_noise(found, n_rows).mean())
+        float(found.sum() / (len(chosen) * (n_features - 1))),
+        float(_beyond_noise(found, n_rows).mean()),
     )
 
 
-def nearest_correlations(X: Any, codes: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
+def nearest_correlations(
+    X: Any, codes: NDArray[np.intp], columns: NDArray[np.intp]
+) -> Floats:
     """Largest absolute correlation of some columns with those of other clusters, as far as it is beyond noise."""
     n_rows, n_features = X.shape
     if n_features < 2 or n_rows < 4:
@@ -147,7 +172,9 @@ def nearest_correlations(X: Any, codes: NDArray[np.intp], columns: NDArray[np.in
     return _beyond_noise(_between_clusters(X, codes, columns), n_rows)
 
 
-def _between_clusters(X: Any, codes: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
+def _between_clusters(
+    X: Any, codes: NDArray[np.intp], columns: NDArray[np.intp]
+) -> Floats:
     found = np.abs(_correlations(X, columns))
     found[codes[columns, None] == codes] = 0
     return found
@@ -171,4 +198,6 @@ def _correlations(X: Any, chosen: NDArray[np.intp]) -> Floats:
     covariance = np.asarray(X.T @ part).T / len(part)
     scale = spread[chosen, None] * spread
     flat = 1e-7 * np.sqrt(square[chosen, None] * square)
-    return np.asarray(np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > flat))
+    return np.asarray(
+        np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > flat)
+    )

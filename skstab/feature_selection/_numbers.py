@@ -29,9 +29,15 @@ def table_for_correlations(X: Any) -> Any:
 def numeric_table(X: Any) -> Any:
     """X as numbers, or None where it is not a table of finite ones."""
     if issparse(X):
-        return X.tocsc() if X.dtype.kind in "biuf" and np.isfinite(X.data).all() else None
+        return (
+            X.tocsc() if X.dtype.kind in "biuf" and np.isfinite(X.data).all() else None
+        )
     table = np.asarray(X)
-    return table.astype(np.float64) if table.dtype.kind in "biuf" and np.isfinite(table).all() else None
+    return (
+        table.astype(np.float64)
+        if table.dtype.kind in "biuf" and np.isfinite(table).all()
+        else None
+    )
 
 
 def _as_numbers(table: Any) -> Floats:

@@ -30,34 +30,68 @@ from skstab.feature_selection._held_paths import HeldName, steps_of_held_path
 from skstab.feature_selection._walk import Step
 from skstab.runs import input_columns, selection_of
 
-__all__ = ["PARAMETERS", "LinearModels", "linear_models", "parameter_of_path", "path_of", "strongest_value"]
+__all__ = [
+    "PARAMETERS",
+    "LinearModels",
+    "linear_models",
+    "parameter_of_path",
+    "path_of",
+    "strongest_value",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
-def strongest_value(estimator: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> float | None:
+def strongest_value(
+    estimator: Any, X: Any, y: Any, fit_params: dict[str, Any]
+) -> float | None:
     """The value of a known model's parameter at which the first feature is about to enter; None for other models."""
     if isinstance(estimator, Pipeline):
-        return strongest_value(estimator[-1], head_of(estimator).fit_transform(X, y), y, {})
+        return strongest_value(
+            estimator[-1], head_of(estimator).fit_transform(X, y), y, {}
+        )
     problems = problems_of(estimator, X, y, fit_params.get("sample_weight"))
     if not problems:
         return None
     penalty = max(strongest_penalty(problem) for problem in problems)
     # If no feature is informative about y, rounding errors must not count as a signal.
-    noise = max(np.finfo(float).eps * abs(p.X).sum(axis=0).max() * abs(p.rows.target).max() for p in problems)
+    noise = max(
+        np.finfo(float).eps * abs(p.X).sum(axis=0).max() * abs(p.rows.target).max()
+        for p in problems
+    )
     penalty = penalty if penalty > noise else 1.0
-    return penalty / problems[0].X.shape[0] if PARAMETERS[type(estimator)] == "alpha" else 1 / penalty
+    return (
+        penalty / problems[0].X.shape[0]
+        if PARAMETERS[type(estimator)] == "alpha"
+        else 1 / penalty
+    )
 
 
-def path_of(estimator: Any, param_name: str, values: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Iterator[Step]:
+def path_of(
+    estimator: Any,
+    param_name: str,
+    values: Any,
+    X: Any,
+    y: Any,
+    fit_params: dict[str, Any],
+) -> Iterator[Step]:
     """What an estimator selects at each of the values of a parameter, the strongest first."""
     step, _, rest = param_name.partition("__")
-    if isinstance(estimator, Pipeline) and rest and step == estimator.steps[-1][0] and not fit_params:
+    if (
+        isinstance(estimator, Pipeline)
+        and rest
+        and step == estimator.steps[-1][0]
+        and not fit_params
+    ):
         return _pipeline_path(estimator, type(param_name)(rest), values, X, y)
     if isinstance(param_name, HeldName):
         return steps_of_held_path(estimator, param_name, values, X, y, fit_params)
-    if param_name == PARAMETERS.get(type(estimator)) and fit_params.keys() <= {"sample_weight"}:
-        problems = separate_problems(estimator, X, y, values, fit_params.get("sample_weight"))
+    if param_name == PARAMETERS.get(type(estimator)) and fit_params.keys() <= {
+        "sample_weight"
+    }:
+        problems = separate_problems(
+            estimator, X, y, values, fit_params.get("sample_weight")
+        )
         if problems:
             return _known_path(problems, penalties_of(estimator, problems, values))
     return _fitted_path(estimator, param_name, values, X, y, fit_params)
@@ -65,7 +99,9 @@ def path_of(estimator: Any, param_name: str, values: Any, X: Any, y: Any, fit_pa
 
 def _known_path(problems: list[Problem], penalties: Floats) -> Iterator[Step]:
     scale = _scale(problems[0].X)
-    for solutions in zip(*(screened_path(problem, penalties) for problem in problems), strict=True):
+    for solutions in zip(
+        *(screened_path(problem, penalties) for problem in problems), strict=True
+    ):
         coefs = [solution.coef[: problems[0].n_features] for solution in solutions]
         weights = np.abs(coefs[0]) if len(coefs) == 1 else np.linalg.norm(coefs, axis=0)
         selected = weights.nonzero()[0]
@@ -80,17 +116,26 @@ def _scale(X: Any) -> Floats:
     return np.asarray(np.sqrt(np.maximum(square - middle**2, 0.0)))
 
 
-def _pipeline_path(pipeline: Pipeline, param_name: str, values: Any, X: Any, y: Any) -> Iterator[Step]:
+def _pipeline_path(
+    pipeline: Pipeline, param_name: str, values: Any, X: Any, y: Any
+) -> Iterator[Step]:
     """Path of the last step; the steps before it, which no value changes, are fitted once."""
     head = head_of(pipeline)
     X_last = head.fit_transform(X, y)
     columns = input_columns(head, X.shape[1])
-    for selected, importances in path_of(pipeline[-1], param_name, values, X_last, y, {}):
+    for selected, importances in path_of(
+        pipeline[-1], param_name, values, X_last, y, {}
+    ):
         yield Step(columns[selected], importances)
 
 
 def _fitted_path(
-    estimator: Any, param_name: str, values: Any, X: Any, y: Any, fit_params: dict[str, Any]
+    estimator: Any,
+    param_name: str,
+    values: Any,
+    X: Any,
+    y: Any,
+    fit_params: dict[str, Any],
 ) -> Iterator[Step]:
     estimator = clone(estimator)
     if type(estimator) in PARAMETERS and hasattr(estimator, "warm_start"):
@@ -99,4 +144,7 @@ def _fitted_path(
         estimator.set_params(**{param_name: value}).fit(X, y, **fit_params)
         chosen = selection_of(estimator, X, y, require_support=True)
         importances = chosen.importances
-        yield Step(np.flatnonzero(chosen.used), None if importances is None else importances[chosen.used])
+        yield Step(
+            np.flatnonzero(chosen.used),
+            None if importances is None else importances[chosen.used],
+        )

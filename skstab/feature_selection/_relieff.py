@@ -27,7 +27,9 @@ _BATCH = 2**16  # differences computed at a time: they stay in the cache
 _SPARSE_PAIRS = 2**10  # pairs of sparse rows at a time
 
 
-def relieff(X: MatrixLike, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "auto") -> FloatArray:
+def relieff(
+    X: MatrixLike, y: ArrayLike, *, n_neighbors: int = 10, target: Target = "auto"
+) -> FloatArray:
     """Score features by how well they separate near rows of different classes: ReliefF, and RReliefF for numbers.
 
     A feature gains where a row differs from its nearest neighbours in other classes (misses), and loses where it
@@ -76,11 +78,17 @@ def relieff(X: MatrixLike, y: ArrayLike, *, n_neighbors: int = 10, target: Targe
     array([1, 0])
     """
     if not is_int(n_neighbors, 1):
-        raise ValueError(f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}")
+        raise ValueError(
+            f"n_neighbors must be an integer of at least 1, got {n_neighbors!r}"
+        )
     data, labels, n_classes = read_data(X, y, target)
     scaled, is_constant = _unit_ranges(data)
     k = min(n_neighbors, scaled.shape[0])
-    weights = _class_weights(scaled, labels, k) if n_classes else _numeric_weights(scaled, labels, k)
+    weights = (
+        _class_weights(scaled, labels, k)
+        if n_classes
+        else _numeric_weights(scaled, labels, k)
+    )
     scores = _weighted_differences(scaled, weights)
     scores[is_constant] = scores.min()
     return scores
@@ -102,8 +110,13 @@ def _unit_ranges(X: Any) -> tuple[Any, NDArray[np.bool_]]:
 def _short_indices(X: Any) -> Any:
     """Store 32-bit indices, which scikit-learn's distances need."""
     if max(X.nnz, *X.shape) >= 2**31:
-        raise ValueError(f"X must have fewer than 2**31 rows, columns and entries, got {X.nnz} entries in {X.shape}")
-    X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+        raise ValueError(
+            f"X must have fewer than 2**31 rows, columns and entries, got {X.nnz} entries in {X.shape}"
+        )
+    X.indices, X.indptr = (
+        X.indices.astype(np.int32, copy=False),
+        X.indptr.astype(np.int32, copy=False),
+    )
     return X
 
 
@@ -116,7 +129,9 @@ def _class_weights(X: Any, codes: IntArray, k: int) -> csr_array:
     signed = np.where(own, -1.0, share / (1 - share[:, None]))
     weight = signed / np.maximum(found, 1) / len(codes)
     rows, near = _neighbours(X, codes, k)
-    return csr_array((weight[codes[rows], codes[near]], (rows, near)), shape=(len(codes), len(codes)))
+    return csr_array(
+        (weight[codes[rows], codes[near]], (rows, near)), shape=(len(codes), len(codes))
+    )
 
 
 def _numeric_weights(X: Any, y: FloatArray, k: int) -> csr_array:
@@ -141,7 +156,10 @@ def _neighbours(X: Any, codes: IntArray, k: int) -> tuple[IntArray, IntArray]:
     def nearest(distances: FloatArray, start: int) -> IntArray:
         own = np.arange(len(distances))
         distances[own, start + own] = np.inf
-        near = [m[np.argsort(distances[:, m], axis=1, kind="stable")[:, :k]] for m in members]
+        near = [
+            m[np.argsort(distances[:, m], axis=1, kind="stable")[:, :k]]
+            for m in members
+        ]
         return np.concatenate(near, axis=1)
 
     chunks = pairwise_distances_chunked(X, metric="manhattan", reduce_func=nearest)

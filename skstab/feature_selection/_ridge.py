@@ -21,13 +21,23 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotrs
 from scipy.special import expit, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
 
-__all__ = ["LOSSES", "Loss", "RidgeFit", "fit_features", "fit_rows", "prefers_rows", "scaled"]
+__all__ = [
+    "LOSSES",
+    "Loss",
+    "RidgeFit",
+    "fit_features",
+    "fit_rows",
+    "prefers_rows",
+    "scaled",
+]
 
 _TOLERANCE = 1e-10  # of the gradient, relative to its size far from the solution
 _STALLED = 1e-6  # near the solution a step squares the error, unless only rounding errors are left
 _LOST = 1e-2  # an error with which what was found is not the solution
 _FAR = 0.5  # the same of scikit-learn's solvers, which stop earlier; without any weight it is 1
-_FEW_ROWS = 100  # for so few rows, row space is faster even with fewer features than rows
+_FEW_ROWS = (
+    100  # for so few rows, row space is faster even with fewer features than rows
+)
 _MANY_UNKNOWNS = 1000  # for more, a Hessian matrix costs more than it saves
 
 # -- losses ------------------------------------------------------------------------------------------------------------
@@ -76,7 +86,9 @@ class Squared:
         return self.weight * (F - self.y), np.broadcast_to(self.weight, F.shape)
 
     def by_scikit_learn(self, X: Any, C: float, *, fit_intercept: bool) -> Any:
-        return Ridge(alpha=1 / C, fit_intercept=fit_intercept).fit(X, self.y, self.weight[:, 0])
+        return Ridge(alpha=1 / C, fit_intercept=fit_intercept).fit(
+            X, self.y, self.weight[:, 0]
+        )
 
 
 @dataclass(frozen=True)
@@ -92,10 +104,14 @@ class Logistic:
 
     def derivatives(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         probability = expit(F)
-        return self.weight * (probability - self.y), self.weight * probability * (1 - probability)
+        return self.weight * (probability - self.y), self.weight * probability * (
+            1 - probability
+        )
 
     def by_scikit_learn(self, X: Any, C: float, *, fit_intercept: bool) -> Any:
-        return _logistic_regression(C, fit_intercept).fit(X, self.y[:, 0], self.weight[:, 0])
+        return _logistic_regression(C, fit_intercept).fit(
+            X, self.y[:, 0], self.weight[:, 0]
+        )
 
 
 @dataclass(frozen=True)
@@ -107,14 +123,20 @@ class Softmax:
     coupled = True
 
     def value(self, F: np.ndarray) -> float:
-        return float(np.sum(self.weight[:, 0] * (logsumexp(F, axis=1) - np.sum(self.y * F, axis=1))))
+        return float(
+            np.sum(
+                self.weight[:, 0] * (logsumexp(F, axis=1) - np.sum(self.y * F, axis=1))
+            )
+        )
 
     def derivatives(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         probability = softmax(F, axis=1)
         return self.weight * (probability - self.y), self.weight * probability
 
     def by_scikit_learn(self, X: Any, C: float, *, fit_intercept: bool) -> Any:
-        return _logistic_regression(C, fit_intercept).fit(X, self.y.argmax(axis=1), self.weight[:, 0])
+        return _logistic_regression(C, fit_intercept).fit(
+            X, self.y.argmax(axis=1), self.weight[:, 0]
+        )
 
 
 LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], Loss]] = {
@@ -125,7 +147,9 @@ LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], Loss]] = {
 
 
 def _logistic_regression(C: float, fit_intercept: bool) -> LogisticRegression:
-    return LogisticRegression(C=C, fit_intercept=fit_intercept, tol=1e-6, max_iter=10_000)
+    return LogisticRegression(
+        C=C, fit_intercept=fit_intercept, tol=1e-6, max_iter=10_000
+    )
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
@@ -145,7 +169,13 @@ def prefers_rows(n_rows: int, n_features: int) -> bool:
 
 
 def fit_rows(
-    columns: Any, gram: np.ndarray, loss: Loss, C: float, *, fit_intercept: bool = True, start: RidgeFit | None = None
+    columns: Any,
+    gram: np.ndarray,
+    loss: Loss,
+    C: float,
+    *,
+    fit_intercept: bool = True,
+    start: RidgeFit | None = None,
 ) -> RidgeFit:
     """Fit in row space, starting from the solution of a similar problem.
 
@@ -177,7 +207,12 @@ def fit_rows(
 
 
 def fit_features(
-    columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True, start: RidgeFit | None = None
+    columns: Any,
+    loss: Loss,
+    C: float,
+    *,
+    fit_intercept: bool = True,
+    start: RidgeFit | None = None,
 ) -> RidgeFit:
     """Fit in feature space, starting from weights of the same features.
 
@@ -203,13 +238,21 @@ def fit_features(
     space = _Features(columns.T, C, fit_intercept)
     if n_features * n_outputs > _MANY_UNKNOWNS:
         model = loss.by_scikit_learn(columns.T, C, fit_intercept=fit_intercept)
-        weights, intercept = np.atleast_2d(model.coef_).T, np.broadcast_to(model.intercept_, (n_outputs,))
+        weights, intercept = (
+            np.atleast_2d(model.coef_).T,
+            np.broadcast_to(model.intercept_, (n_outputs,)),
+        )
         at = _Point(weights, intercept, space.smooth(weights))
-        _check_solved(space.error(at, loss.derivatives(at.decision)[0]) <= _FAR * _scale_of(loss))
+        _check_solved(
+            space.error(at, loss.derivatives(at.decision)[0]) <= _FAR * _scale_of(loss)
+        )
         return RidgeFit(weights, intercept)
     weights, intercept = np.zeros((n_features, n_outputs)), np.zeros(n_outputs)
     if start is not None:
-        weights, intercept = start.weights, np.broadcast_to(start.intercept, (n_outputs,))
+        weights, intercept = (
+            start.weights,
+            np.broadcast_to(start.intercept, (n_outputs,)),
+        )
     return RidgeFit(*_newton(space, loss, weights, intercept))
 
 
@@ -217,7 +260,11 @@ def scaled(columns: Any, scale: np.ndarray) -> Any:
     """Multiply each row by its scale."""
     if np.all(scale == 1):
         return columns
-    return sparse.diags_array(scale) @ columns if sparse.issparse(columns) else columns * scale[:, None]
+    return (
+        sparse.diags_array(scale) @ columns
+        if sparse.issparse(columns)
+        else columns * scale[:, None]
+    )
 
 
 # -- Newton's method ---------------------------------------------------------------------------------------------------
@@ -235,7 +282,9 @@ class _Point(NamedTuple):
         return np.asarray(self.smooth + self.intercept)
 
     def towards(self, aim: _Point, t: float) -> _Point:
-        return _Point(*(here + t * (there - here) for here, there in zip(self, aim, strict=True)))
+        return _Point(
+            *(here + t * (there - here) for here, there in zip(self, aim, strict=True))
+        )
 
 
 class _Space(Protocol):
@@ -250,12 +299,18 @@ class _Space(Protocol):
     def error(self, at: _Point, gradient: np.ndarray) -> float:
         """Return how far the derivative by the unknowns is from 0."""
 
-    def aim(self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    def aim(
+        self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the quadratic approximation; return the unknowns and the intercepts there."""
 
 
 def _newton(
-    space: _Space, loss: Loss, unknowns: np.ndarray, intercept: np.ndarray, max_iter: int = 100
+    space: _Space,
+    loss: Loss,
+    unknowns: np.ndarray,
+    intercept: np.ndarray,
+    max_iter: int = 100,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise the penalised loss from a starting point."""
     scale = _scale_of(loss)
@@ -284,10 +339,16 @@ def _scale_of(loss: Loss) -> float:
     return float(max(loss.weight.max(), np.abs(loss.weight * loss.y).max()))
 
 
-def _line_search(space: _Space, at: _Point, aim: _Point, gradient: np.ndarray, loss: Loss) -> _Point:
+def _line_search(
+    space: _Space, at: _Point, aim: _Point, gradient: np.ndarray, loss: Loss
+) -> _Point:
     """Step towards the target, halved until the objective decreases by a share of what the slope predicts."""
     value = loss.value(at.decision) + space.inner(at, at) / 2
-    slope = np.vdot(gradient, aim.decision - at.decision) + space.inner(at, aim) - space.inner(at, at)
+    slope = (
+        np.vdot(gradient, aim.decision - at.decision)
+        + space.inner(at, aim)
+        - space.inner(at, at)
+    )
     for t in 0.5 ** np.arange(30):
         there = at.towards(aim, t)
         found = loss.value(there.decision) + space.inner(there, there) / 2
@@ -317,21 +378,38 @@ class _Features:
 
     def error(self, at: _Point, gradient: np.ndarray) -> float:
         slope = self.X.T @ gradient
-        return float(np.abs(slope + at.unknowns / self.C).max() / max(self.unit, np.abs(slope).max()))
+        return float(
+            np.abs(slope + at.unknowns / self.C).max()
+            / max(self.unit, np.abs(slope).max())
+        )
 
-    def aim(self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    def aim(
+        self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss
+    ) -> tuple[np.ndarray, np.ndarray]:
         n_features, n_outputs = at.unknowns.shape
-        slope = np.vstack([self.X.T @ gradient + at.unknowns / self.C, gradient.sum(axis=0)])
+        slope = np.vstack(
+            [self.X.T @ gradient + at.unknowns / self.C, gradient.sum(axis=0)]
+        )
         size = n_features + self.fit_intercept  # of a block
         hessian = np.zeros((n_outputs, size, n_outputs, size))
         for c in range(n_outputs):
             for other in range(c, n_outputs if loss.coupled else c + 1):
-                product = diagonal[:, c] * diagonal[:, other] / loss.weight[:, 0] if loss.coupled else np.zeros(1)
-                block = self._block(diagonal[:, c] - product) if c == other else -self._block(product)
+                product = (
+                    diagonal[:, c] * diagonal[:, other] / loss.weight[:, 0]
+                    if loss.coupled
+                    else np.zeros(1)
+                )
+                block = (
+                    self._block(diagonal[:, c] - product)
+                    if c == other
+                    else -self._block(product)
+                )
                 hessian[c, :, other] = hessian[other, :, c] = block[:size, :size]
             hessian[c, range(n_features), c, range(n_features)] += 1 / self.C
         if loss.coupled and self.fit_intercept:
-            hessian[:, -1, :, -1] += loss.weight.sum()  # intercepts up to a constant: those that sum to 0
+            hessian[:, -1, :, -1] += (
+                loss.weight.sum()
+            )  # intercepts up to a constant: those that sum to 0
         matrix = hessian.reshape(n_outputs * size, -1)
         _, solution, info = dposv(matrix, slope[:size].T.ravel(), lower=True)
         _check_solved(info == 0)
@@ -365,7 +443,9 @@ class _Rows:
     def error(self, at: _Point, gradient: np.ndarray) -> float:
         return float(np.abs(at.unknowns + gradient).max())
 
-    def aim(self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    def aim(
+        self, at: _Point, gradient: np.ndarray, diagonal: np.ndarray, loss: Loss
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Minimise the quadratic approximation.
 
         With curvature V of the loss and S = (I + VP)⁻¹V, the minimum is at α = S(F + P∂ℓ − b) − ∂ℓ. For V = D, S is
@@ -373,11 +453,20 @@ class _Rows:
         sum over outputs (Rasmussen & Williams 2006, algorithm 3.3, here with an intercept).
         """
         n_rows, n_outputs = at.unknowns.shape
-        curvatures = [_Curvature(self.P, root) for root in np.sqrt(diagonal).T[:, :, None]]
-        aims = np.empty((n_outputs, n_rows, 1 + n_outputs))  # of each output, and ones for each intercept
+        curvatures = [
+            _Curvature(self.P, root) for root in np.sqrt(diagonal).T[:, :, None]
+        ]
+        aims = np.empty(
+            (n_outputs, n_rows, 1 + n_outputs)
+        )  # of each output, and ones for each intercept
         aims[:, :, 0] = (at.decision + self.P @ gradient).T
         aims[:, :, 1:] = np.eye(n_outputs)[:, None, :]
-        solved = np.stack([curvature.apply(aim) for curvature, aim in zip(curvatures, aims, strict=True)])
+        solved = np.stack(
+            [
+                curvature.apply(aim)
+                for curvature, aim in zip(curvatures, aims, strict=True)
+            ]
+        )
         if loss.coupled:
             total = sum(curvature.apply(np.eye(n_rows)) for curvature in curvatures)
             common = np.linalg.solve(total, solved.sum(axis=0))
@@ -386,7 +475,9 @@ class _Rows:
         if not self.fit_intercept:
             return dual, at.intercept
         # Coupled outputs have intercepts up to a constant: 1 everywhere adds that they sum to 0.
-        intercept = np.linalg.solve(by_intercept.sum(axis=1) + loss.coupled, dual.sum(axis=0))
+        intercept = np.linalg.solve(
+            by_intercept.sum(axis=1) + loss.coupled, dual.sum(axis=0)
+        )
         return dual - (by_intercept @ intercept).T, intercept
 
 
@@ -397,7 +488,9 @@ class _Curvature:
         matrix = root * P * root.T
         matrix.flat[:: len(matrix) + 1] += 1
         self.root = root
-        self.factor, info = dpotrf(matrix.T, overwrite_a=True)  # Fortran's order, as it is symmetric
+        self.factor, info = dpotrf(
+            matrix.T, overwrite_a=True
+        )  # Fortran's order, as it is symmetric
         _check_solved(info == 0)
 
     def apply(self, V: np.ndarray) -> np.ndarray:
@@ -407,4 +500,6 @@ class _Curvature:
 def _check_solved(solved: bool) -> None:
     """Check that there is a solution: with an extreme penalty, or data in an extreme unit, rounding errors hide it."""
     if not solved:
-        raise np.linalg.LinAlgError("the penalty is lost among rounding errors, and the model is not unique without it")
+        raise np.linalg.LinAlgError(
+            "the penalty is lost among rounding errors, and the model is not unique without it"
+        )

@@ -9,7 +9,16 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
-from skstab._checks import check_parameters, is_choice, is_estimator, is_int, is_n_jobs, is_number, is_verbosity, naming
+from skstab._checks import (
+    check_parameters,
+    is_choice,
+    is_estimator,
+    is_int,
+    is_n_jobs,
+    is_number,
+    is_verbosity,
+    naming,
+)
 from skstab.feature_selection._bounds import ASSUMPTIONS
 from skstab.feature_selection._decoys import DECOYS
 from skstab.feature_selection._held_paths import HeldName
@@ -45,7 +54,9 @@ def name_of_parameter(estimator: Any) -> str:
     if type(estimator) in PARAMETERS:
         return PARAMETERS[type(estimator)]
     # Asked also of the class: an estimator that is not fitted yet has no importances.
-    if hasattr(type(estimator), "feature_importances_") or hasattr(estimator, "feature_importances_"):
+    if hasattr(type(estimator), "feature_importances_") or hasattr(
+        estimator, "feature_importances_"
+    ):
         return IMPORTANCE
     known = ", ".join(model.__name__ for model in PARAMETERS)
     kind = type(estimator)
@@ -58,7 +69,10 @@ def name_of_parameter(estimator: Any) -> str:
 
 def is_sparse_model(estimator: Any) -> bool:
     """Whether an estimator is a known sparse model, alone or as the last step of a pipeline."""
-    return type(estimator[-1] if isinstance(estimator, Pipeline) else estimator) in PARAMETERS
+    return (
+        type(estimator[-1] if isinstance(estimator, Pipeline) else estimator)
+        in PARAMETERS
+    )
 
 
 def is_penalty(param_name: str) -> bool:
@@ -77,17 +91,26 @@ def has_classes(y: Any) -> bool:
 def check_settings(selector: Any) -> None:
     """Check the parameters of a `StabilitySelection`."""
     is_concave = is_choice(selector.assumption, "r-concave")
-    least, lowest = ("above 0", {"above": 0.0}) if is_concave else ("from 0.5", {"least": 0.5})
+    least, lowest = (
+        ("above 0", {"above": 0.0}) if is_concave else ("from 0.5", {"least": 0.5})
+    )
     hint = "" if is_concave else " (lower ones only with assumption='r-concave')"
     check_parameters(
         selector,
         {
             "estimator": ("an estimator with fit and get_params", is_estimator),
             "param_name": ("a string", lambda v: isinstance(v, str)),
-            "param_values": ("'auto' or a sequence with at least one value", _is_auto_or_values),
+            "param_values": (
+                "'auto' or a sequence with at least one value",
+                _is_auto_or_values,
+            ),
             "resampling": (
                 "'complementary_pairs', 'subsample', a splitter or an iterable of splits",
-                lambda v: v in _RESAMPLING if isinstance(v, str) else hasattr(v, "split") or hasattr(v, "__iter__"),
+                lambda v: (
+                    v in _RESAMPLING
+                    if isinstance(v, str)
+                    else hasattr(v, "split") or hasattr(v, "__iter__")
+                ),
             ),
             "n_resamples": (
                 "an int of at least 2 and of at most 64 bits, even for complementary pairs",
@@ -99,21 +122,45 @@ def check_settings(selector: Any) -> None:
             ),
             "q": ("None or an int of at least 1", lambda v: v is None or is_int(v, 1)),
             "pfer": ("None or a positive number", _is_none_or_positive),
-            "assumption": (f"one of {', '.join(map(repr, ASSUMPTIONS))}", lambda v: v in ASSUMPTIONS),
-            "decoys": (f"None or one of {', '.join(map(repr, DECOYS))}", lambda v: v is None or v in DECOYS),
-            "n_decoy_draws": ("an int of at least 1 and of at most 64 bits", lambda v: is_int(v, 1, _MOST)),
+            "assumption": (
+                f"one of {', '.join(map(repr, ASSUMPTIONS))}",
+                lambda v: v in ASSUMPTIONS,
+            ),
+            "decoys": (
+                f"None or one of {', '.join(map(repr, DECOYS))}",
+                lambda v: v is None or v in DECOYS,
+            ),
+            "n_decoy_draws": (
+                "an int of at least 1 and of at most 64 bits",
+                lambda v: is_int(v, 1, _MOST),
+            ),
             "fdr": ("None or a number between 0 and 1", _is_none_or_share),
             "efp": ("None or a positive number", _is_none_or_positive),
-            "weakness": ("a number above 0 and at most 1", lambda v: is_number(v, above=0, most=1)),
-            "n_values": ("an int from 1 to a million or None", lambda v: v is None or is_int(v, 1, 10**6)),
+            "weakness": (
+                "a number above 0 and at most 1",
+                lambda v: is_number(v, above=0, most=1),
+            ),
+            "n_values": (
+                "an int from 1 to a million or None",
+                lambda v: v is None or is_int(v, 1, 10**6),
+            ),
             "eps": ("None or a number between 0 and 1", _is_none_or_share),
-            "checkpoint": ("None, a string or a path", lambda v: v is None or isinstance(v, str | PathLike)),
+            "checkpoint": (
+                "None, a string or a path",
+                lambda v: v is None or isinstance(v, str | PathLike),
+            ),
             "n_jobs": ("None or an int other than 0", is_n_jobs),
             "verbose": ("an int of at least 0", is_verbosity),
         },
     )
-    if selector.n_resamples % 2 and isinstance(selector.resampling, str) and selector.resampling == _RESAMPLING[0]:
-        raise ValueError(f"n_resamples must be even for complementary pairs, got {selector.n_resamples}")
+    if (
+        selector.n_resamples % 2
+        and isinstance(selector.resampling, str)
+        and selector.resampling == _RESAMPLING[0]
+    ):
+        raise ValueError(
+            f"n_resamples must be even for complementary pairs, got {selector.n_resamples}"
+        )
     _check_two_of_three(selector.threshold, selector.q, selector.pfer)
     _check_targets(selector)
 
@@ -122,7 +169,9 @@ def only_target(**targets: float | None) -> tuple[str, float]:
     """The one target that is given, and its value."""
     given = [(name, value) for name, value in targets.items() if value is not None]
     if len(given) != 1:
-        raise ValueError("retarget needs either threshold or pfer, or efp or fdr: exactly one of them")
+        raise ValueError(
+            "retarget needs either threshold or pfer, or efp or fdr: exactly one of them"
+        )
     name, value = given[0]
     if name == "fdr" and not is_number(value, above=0, below=1):
         raise ValueError(f"fdr must be a number between 0 and 1, got {value!r}")
@@ -141,15 +190,25 @@ def check_range(thresholds: Any) -> None:
     """Check the smallest and the largest threshold of a calibration."""
     with naming("thresholds"):
         ends = tuple(thresholds) if np.ndim(thresholds) == 1 else ()
-    if len(ends) != 2 or not all(is_number(end, above=0.5, most=1) for end in ends) or ends[0] > ends[1]:
-        raise ValueError(f"thresholds must be two numbers above 0.5 and at most 1 that do not fall, got {thresholds!r}")
+    if (
+        len(ends) != 2
+        or not all(is_number(end, above=0.5, most=1) for end in ends)
+        or ends[0] > ends[1]
+    ):
+        raise ValueError(
+            f"thresholds must be two numbers above 0.5 and at most 1 that do not fall, got {thresholds!r}"
+        )
 
 
 def _check_two_of_three(threshold: Any, q: Any, pfer: Any) -> None:
     if threshold is None and (q is None or pfer is None):
-        raise ValueError("threshold=None is computed from q and pfer: give both, or a threshold")
+        raise ValueError(
+            "threshold=None is computed from q and pfer: give both, or a threshold"
+        )
     if threshold is not None and q is not None and pfer is not None:
-        raise ValueError("of threshold, q and pfer two give the third, but all are given: set one of them to None")
+        raise ValueError(
+            "of threshold, q and pfer two give the third, but all are given: set one of them to None"
+        )
 
 
 def _check_targets(selector: Any) -> None:
@@ -160,9 +219,13 @@ def _check_targets(selector: Any) -> None:
             f"{' and '.join([*stops, *targets])} are targets that exclude each other: set all but one to None"
         )
     if selector.decoys is not None and selector.fdr is None:
-        raise ValueError(f"decoys={selector.decoys!r} need a target level: set fdr, such as fdr=0.1")
+        raise ValueError(
+            f"decoys={selector.decoys!r} need a target level: set fdr, such as fdr=0.1"
+        )
     if selector.decoys is not None and selector.groups is not None:
-        raise ValueError("decoys and groups cannot be combined: set one of them to None")
+        raise ValueError(
+            "decoys and groups cannot be combined: set one of them to None"
+        )
 
 
 def _is_none_or_positive(value: Any) -> bool:
@@ -174,4 +237,8 @@ def _is_none_or_share(value: Any) -> bool:
 
 
 def _is_auto_or_values(value: Any) -> bool:
-    return value == "auto" if isinstance(value, str) else np.ndim(value) == 1 and len(value) > 0
+    return (
+        value == "auto"
+        if isinstance(value, str)
+        else np.ndim(value) == 1 and len(value) > 0
+    )

@@ -21,15 +21,21 @@ _ALL = ["stability", "low", "high"]
 _WITHIN = ["replication", "replication_low", "replication_high"]
 
 
-def stability_along(halves: Supports, pairs: Supports, n_columns: int, order: Any, values: Any) -> pd.DataFrame:
+def stability_along(
+    halves: Supports, pairs: Supports, n_columns: int, order: Any, values: Any
+) -> pd.DataFrame:
     """Nogueira's measure with intervals, one row for each value: over all halves, and within complementary pairs."""
     import pandas as pd
 
     found = np.full((len(order), 6), np.nan)
     for place, value in enumerate(order):
-        found[value, :3] = _ends(stability_interval, table_at(halves, n_columns, place), least=3)
+        found[value, :3] = _ends(
+            stability_interval, table_at(halves, n_columns, place), least=3
+        )
         if pairs:
-            found[value, 3:] = _ends(replication_stability, table_at(pairs, n_columns, place), least=6)
+            found[value, 3:] = _ends(
+                replication_stability, table_at(pairs, n_columns, place), least=6
+            )
     table = pd.DataFrame(found, columns=[*_ALL, *_WITHIN])
     table.insert(0, "value", values)
     return table
@@ -45,6 +51,10 @@ def _ends(interval_of: Any, table: Any, *, least: int) -> tuple[float, float, fl
         return np.nan, np.nan, np.nan
     with warnings.catch_warnings():
         # At the sparse end of a path two features often take turns; a warning for each value would not help.
-        warnings.filterwarnings("ignore", message="nearly all variation between the runs", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore",
+            message="nearly all variation between the runs",
+            category=UserWarning,
+        )
         interval = interval_of(table)
     return interval.estimate, interval.low, interval.high

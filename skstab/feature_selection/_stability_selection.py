@@ -24,7 +24,10 @@ from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import CVLike, Estimator, MatrixLike, RandomState
 from skstab._undo import left_as_it_was
 from skstab._warnings import warn_user
-from skstab.feature_selection._bounds import per_family_errors, stability_selection_bounds
+from skstab.feature_selection._bounds import (
+    per_family_errors,
+    stability_selection_bounds,
+)
 from skstab.feature_selection._calibration import (
     StabilityCalibration,
     best_cell,
@@ -33,7 +36,12 @@ from skstab.feature_selection._calibration import (
     warn_at_edge,
 )
 from skstab.feature_selection._clusters import cluster_codes, representatives
-from skstab.feature_selection._decoys import check_for_decoys, least_selection, select_against_decoys, with_decoys
+from skstab.feature_selection._decoys import (
+    check_for_decoys,
+    least_selection,
+    select_against_decoys,
+    with_decoys,
+)
 from skstab.feature_selection._halves import (
     Call,
     Job,
@@ -85,7 +93,14 @@ _MOST_NEIGHBOURS = 100  # features whose correlations are known one by one
 _N_PENALTIES, _N_THRESHOLDS = 25, 100
 _WEAKEST_PENALTY, _LEAST_IMPORTANCE = 0.01, 0.001  # as shares of the largest
 # Attributes that another fit may not set again.
-_NOT_ALWAYS = ("efp_", "q_values_", "calibration_", "decoy_scores_", "group_labels_", "group_selection_path_")
+_NOT_ALWAYS = (
+    "efp_",
+    "q_values_",
+    "calibration_",
+    "decoy_scores_",
+    "group_labels_",
+    "group_selection_path_",
+)
 
 
 class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
@@ -382,13 +397,19 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         for name in _NOT_ALWAYS:
             self.__dict__.pop(name, None)
         if y is None and get_tags(self).target_tags.required:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
         X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         routed, entropy = routed_from_fit(self, params), draw_entropy(self.random_state)
-        with naming("estimator", "X", "y", *params, or_names=self.get_params(deep=False)):
+        with naming(
+            "estimator", "X", "y", *params, or_names=self.get_params(deep=False)
+        ):
             job = self._job(X, y, routed, entropy)
-            X_numbers = None if self.decoys is None else check_for_decoys(X, self.decoys)
+            X_numbers = (
+                None if self.decoys is None else check_for_decoys(X, self.decoys)
+            )
         paths = self._follow(job, X, key=(0,))
         self._keep(paths, job.plan.q)
         self._integrate(paths, X, whole=job.plan.q is None)
@@ -439,7 +460,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self._select_by_threshold(bounds.threshold, bounds.pfer)
         return self
 
-    def calibrate(self, *, pfer: float | None = None, thresholds: tuple[float, float] = (0.6, 0.9)) -> Self:
+    def calibrate(
+        self, *, pfer: float | None = None, thresholds: tuple[float, float] = (0.6, 0.9)
+    ) -> Self:
         """Choose the penalty and the threshold at which the selection is least like chance, without fitting again.
 
         All thresholds of a range are compared at every value of the path. The features selected are then those that
@@ -461,13 +484,21 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         check_pfer(pfer)
         check_range(thresholds)
-        reached, sizes = counts_between(self.n_subsamples_, *thresholds), self._unit_path.sum(axis=0)
-        scores, shares = calibration_scores(self._unit_path, self.n_subsamples_, reached), reached / self.n_subsamples_
+        reached, sizes = (
+            counts_between(self.n_subsamples_, *thresholds),
+            self._unit_path.sum(axis=0),
+        )
+        scores, shares = (
+            calibration_scores(self._unit_path, self.n_subsamples_, reached),
+            reached / self.n_subsamples_,
+        )
         errors = self._errors_of(sizes, shares)
         allowed = errors <= (np.inf if pfer is None else pfer)
         if not allowed.any():
             least = errors.min()
-            raise ValueError(f"no value and threshold has a bound of at most pfer={pfer!r}: the least is {least:.3g}")
+            raise ValueError(
+                f"no value and threshold has a bound of at most pfer={pfer!r}: the least is {least:.3g}"
+            )
         row, column = best_cell(scores, allowed)
         self.calibration_ = StabilityCalibration(
             param_value=self.param_values_[row],
@@ -481,7 +512,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             pfer=pfer,
         )
         warn_at_edge(row, column, scores.shape, at_one=shares[-1] == 1)
-        self.threshold_, self.pfer_ = self.calibration_.threshold, float(errors[row, column])
+        self.threshold_, self.pfer_ = (
+            self.calibration_.threshold,
+            float(errors[row, column]),
+        )
         self._choose(self._unit_path[:, row] >= self.threshold_ - _EXACT)
         return self
 
@@ -501,11 +535,17 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         fit_params = routed.estimator.fit
         # Seeded first, so that the search for values and their order is reproducible too.
         open_seeds = random_parameters(self.estimator, everywhere=False)
-        estimator = seeded(self.estimator, open_seeds, np.random.SeedSequence(entropy, spawn_key=(1,)))
+        estimator = seeded(
+            self.estimator, open_seeds, np.random.SeedSequence(entropy, spawn_key=(1,))
+        )
         held = held_path(estimator, self.param_name, X, y, fit_params)
         if self.param_name == "auto" and held is None:
             # Some models have importances only when they are fitted.
-            fitted = estimator if is_known_model(estimator) else clone(estimator).fit(X, y, **fit_params)
+            fitted = (
+                estimator
+                if is_known_model(estimator)
+                else clone(estimator).fit(X, y, **fit_params)
+            )
             self.param_name_ = name_of_parameter(fitted)
         else:
             self.param_name_ = getattr(held, "param_name", self.param_name)
@@ -530,16 +570,30 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         )
         return Job(plan, values, order, y, splits, entropy)
 
-    def _values(self, estimator: Any, X: Any, y: Any, fit_params: dict[str, Any], held: CoefPath | None) -> Any:
+    def _values(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        fit_params: dict[str, Any],
+        held: CoefPath | None,
+    ) -> Any:
         """The values of the parameter; None for thresholds on importances that are not known yet."""
         # Errors in the data or the estimator are raised here, not in some of the subsamples.
         if self.param_name_ == IMPORTANCE:
             importances_of(estimator.fit(X, y, **fit_params), X, y)
-            return None if isinstance(self.param_values, str) else np.asarray(self.param_values, dtype=np.float64)
+            return (
+                None
+                if isinstance(self.param_values, str)
+                else np.asarray(self.param_values, dtype=np.float64)
+            )
         if not isinstance(self.param_values, str):
             values = np.asarray(self.param_values)
             with naming("param_values", "estimator", "X", "y"):
-                walk(path_of(estimator, self.param_name_, values[:1], X, y, fit_params), None)
+                walk(
+                    path_of(estimator, self.param_name_, values[:1], X, y, fit_params),
+                    None,
+                )
             return values
         if held is not None:
             return np.asarray(held.values, dtype=np.float64)
@@ -555,37 +609,69 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _per_row(self, values: Any, n_rows: int, splits: list[Any]) -> Any:
         """C multiplies a sum over rows: for the same penalty per row it must grow as the rows become fewer."""
-        automatic = isinstance(self.param_values, str) and self.param_name_ != IMPORTANCE
+        automatic = (
+            isinstance(self.param_values, str) and self.param_name_ != IMPORTANCE
+        )
         if not automatic or is_penalty(self.param_name_):
             return values
         return values * n_rows / np.mean([len(train) for train, _ in splits])
 
-    def _splits(self, X: Any, y: Any, split_params: dict[str, Any], entropy: Any) -> list[Any]:
+    def _splits(
+        self, X: Any, y: Any, split_params: dict[str, Any], entropy: Any
+    ) -> list[Any]:
         if not isinstance(self.resampling, str):
             with naming("resampling", "X", "y", *split_params):
-                splitter = check_cv(self.resampling, y, classifier=is_classifier(self.estimator))
-                splits = [(_numbers(train, X), test) for train, test in splitter.split(X, y, **split_params)]
+                splitter = check_cv(
+                    self.resampling, y, classifier=is_classifier(self.estimator)
+                )
+                splits = [
+                    (_numbers(train, X), test)
+                    for train, test in splitter.split(X, y, **split_params)
+                ]
             if len(splits) < 2:
-                raise ValueError(f"resampling must give at least 2 subsamples, got {len(splits)}")
+                raise ValueError(
+                    f"resampling must give at least 2 subsamples, got {len(splits)}"
+                )
             return splits
         # The first halves of pairs are halves drawn independently.
         step = 1 if self.resampling == "complementary_pairs" else 2
-        halves = self._pairs(y, entropy, grouped="groups" in split_params, n_splits=step * self.n_resamples)
+        halves = self._pairs(
+            y,
+            entropy,
+            grouped="groups" in split_params,
+            n_splits=step * self.n_resamples,
+        )
         return list(halves.split(X, y, **split_params))[::step]
 
-    def _pairs(self, y: Any = None, entropy: Any = 0, *, grouped: bool = False, n_splits: int = 2) -> Any:
+    def _pairs(
+        self,
+        y: Any = None,
+        entropy: Any = 0,
+        *,
+        grouped: bool = False,
+        n_splits: int = 2,
+    ) -> Any:
         seed = int(np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(1)[0])
         stratify = is_classifier(self.estimator) and not grouped and has_classes(y)
         return ComplementaryPairsSplit(n_splits, stratify=stratify, random_state=seed)
 
     @property
     def _has_pairs(self) -> bool:
-        named = isinstance(self.resampling, str) and self.resampling == "complementary_pairs"
+        named = (
+            isinstance(self.resampling, str)
+            and self.resampling == "complementary_pairs"
+        )
         return named or isinstance(self.resampling, ComplementaryPairsSplit)
 
     def _check_pairs(self) -> None:
         """Find out before the paths whether there will be scores to select by."""
-        wanted = "efp" if self.efp is not None else "fdr" if self.fdr is not None and self.decoys is None else None
+        wanted = (
+            "efp"
+            if self.efp is not None
+            else "fdr"
+            if self.fdr is not None and self.decoys is None
+            else None
+        )
         if wanted and not self._has_pairs:
             raise ValueError(_why_no_scores(wanted))
 
@@ -612,34 +698,61 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         )
         return int(bounds.q)
 
-    def _order(self, estimator: Any, X: Any, y: Any, fit_params: dict[str, Any], values: Any, *, stops: bool) -> Any:
+    def _order(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        fit_params: dict[str, Any],
+        values: Any,
+        *,
+        stops: bool,
+    ) -> Any:
         """Places of the values from the strongest regularisation to the weakest; None where they are not known yet."""
         if values is None:
             return None
-        order = np.argsort(values, kind="stable") if values.dtype.kind in "iuf" else np.arange(len(values))
+        order = (
+            np.argsort(values, kind="stable")
+            if values.dtype.kind in "iuf"
+            else np.arange(len(values))
+        )
         if self.param_name_ == IMPORTANCE:
             return order[::-1]
         if isinstance(self.param_name_, HeldName):
             return order[::-1]
-        if is_sparse_model(estimator) and self.param_name_ == name_of_parameter(estimator):
+        if is_sparse_model(estimator) and self.param_name_ == name_of_parameter(
+            estimator
+        ):
             return order[::-1] if is_penalty(self.param_name_) else order
         if not stops or len(order) == 1:
             return order
         ends = values[order[[0, -1]]]
-        low, high = (len(step.selected) for step in path_of(estimator, self.param_name_, ends, X, y, fit_params))
+        low, high = (
+            len(step.selected)
+            for step in path_of(estimator, self.param_name_, ends, X, y, fit_params)
+        )
         return order[::-1] if high < low else order
 
     # -- the paths -----------------------------------------------------------------------------------------------------
 
     def _follow(self, job: Job, X: Any, *, key: tuple[int, ...]) -> Paths:
         """Follow the path of each subsample."""
-        outcomes = self._outcomes(job.calls(X, key), weigh if job.plan.param_name == IMPORTANCE else follow)
+        outcomes = self._outcomes(
+            job.calls(X, key), weigh if job.plan.param_name == IMPORTANCE else follow
+        )
         numbers = report_failures(outcomes)
-        done, values, order = [outcomes[number] for number in numbers], job.values, job.order
+        done, values, order = (
+            [outcomes[number] for number in numbers],
+            job.values,
+            job.order,
+        )
         if job.plan.param_name == IMPORTANCE:
             values = self._thresholds(done) if values is None else values
             order = np.argsort(-values, kind="stable")
-            done = [half_of(importance_path(importances, values[order]), job.plan) for importances in done]
+            done = [
+                half_of(importance_path(importances, values[order]), job.plan)
+                for importances in done
+            ]
         report_convergence(done)
         return Paths(done, numbers, values, order)
 
@@ -649,9 +762,15 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         workers = open_pool(self.n_jobs, self.verbose, one_by_one=bool(keys))
         with open_halves(self.checkpoint, keys) as stored, workers as pool:
             made = stored.read(calls)
-            missing = {number: call for number, call in calls.items() if number not in made}
+            missing = {
+                number: call for number, call in calls.items() if number not in made
+            }
             # One that kills its worker whenever it is followed is a failed subsample.
-            made.update(stored.keeping(pool.as_finished(work, missing, lost=lambda error: error)))
+            made.update(
+                stored.keeping(
+                    pool.as_finished(work, missing, lost=lambda error: error)
+                )
+            )
         return [made[number] for number in calls]
 
     def _thresholds(self, importances: list[Any]) -> Any:
@@ -662,11 +781,20 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _hold_against_decoys(self, job: Job, X: Any) -> Any:
         """Mean selection probability along the path of each feature and of its decoy, one by one of the draws."""
-        d, plan = self.n_features_in_, job.plan._replace(q=None, codes=np.arange(2 * self.n_features_in_))
+        d, plan = (
+            self.n_features_in_,
+            job.plan._replace(q=None, codes=np.arange(2 * self.n_features_in_)),
+        )
         scores = []
         for draw in range(self.n_decoy_draws):
-            rng = np.random.default_rng(np.random.SeedSequence(job.entropy, spawn_key=(3, draw)))
-            paths = self._follow(job._replace(plan=plan), with_decoys(X, str(self.decoys), rng), key=(4, draw))
+            rng = np.random.default_rng(
+                np.random.SeedSequence(job.entropy, spawn_key=(3, draw))
+            )
+            paths = self._follow(
+                job._replace(plan=plan),
+                with_decoys(X, str(self.decoys), rng),
+                key=(4, draw),
+            )
             scores.append(paths.shares(2 * d).mean(axis=1).reshape(2, d))
         return np.stack(scores)
 
@@ -676,13 +804,21 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.n_subsamples_, self.param_values_ = len(paths.halves), paths.values
         self.selection_path_ = self._unit_path = paths.shares(self.n_features_in_)
         if self.groups is not None:
-            self._unit_path = self.group_selection_path_ = paths.shares(self._n_units, clusters=True)
+            self._unit_path = self.group_selection_path_ = paths.shares(
+                self._n_units, clusters=True
+            )
             self.group_labels_ = self._labels
         self.selection_probabilities_ = self.selection_path_.max(axis=1)
         self.selection_auc_ = self.selection_path_.mean(axis=1)
-        self.q_ = float(np.mean([len(half.walk.seen) for half in paths.halves])) if q is None else q
+        self.q_ = (
+            float(np.mean([len(half.walk.seen) for half in paths.halves]))
+            if q is None
+            else q
+        )
         pairs = paths.of_whole_pairs().clusters() if self._has_pairs else []
-        self.stability_path_ = stability_along(paths.clusters(), pairs, self._n_units, paths.order, paths.values)
+        self.stability_path_ = stability_along(
+            paths.clusters(), pairs, self._n_units, paths.order, paths.values
+        )
 
     def _integrate(self, paths: Paths, X: Any, *, whole: bool) -> None:
         """Expected false positives, where whole paths of complementary pairs are known."""
@@ -690,8 +826,15 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if not whole or not self._has_pairs or not pairs.halves:
             return
         table = table_for_correlations(X)
-        self._correlation = Correlation(0.0, 0.0) if table is None else correlation_of(table, self._codes)
-        path, together = pairs.shares(self._n_units, clusters=True), pairs.together(self._n_units)
+        self._correlation = (
+            Correlation(0.0, 0.0)
+            if table is None
+            else correlation_of(table, self._codes)
+        )
+        path, together = (
+            pairs.shares(self._n_units, clusters=True),
+            pairs.together(self._n_units),
+        )
         penalties, order, integral = self._measure(path, paths)
         self._unit_efp = expected_false_positives(
             path[:, order],
@@ -702,7 +845,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             correlated=self._correlation.nearest > _CORRELATED,
         )
         self._unit_q_values = q_values(self._unit_efp)
-        self.efp_, self.q_values_ = self._unit_efp[self._codes], self._unit_q_values[self._codes]
+        self.efp_, self.q_values_ = (
+            self._unit_efp[self._codes],
+            self._unit_q_values[self._codes],
+        )
         self._nearest = np.zeros(self.n_features_in_)
         if table is not None:
             first = np.argsort(self.efp_, kind="stable")[:_MOST_NEIGHBOURS]
@@ -711,15 +857,25 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def _measure(self, path: Any, paths: Paths) -> tuple[Any, Any, Integral]:
         """Penalties from the sparse end on, their places, and what is integrated over them."""
         values = paths.values
-        is_model = is_sparse_model(self.estimator) and self.param_name_ == name_of_parameter(self.estimator)
+        is_model = is_sparse_model(
+            self.estimator
+        ) and self.param_name_ == name_of_parameter(self.estimator)
         if self.param_name_ == IMPORTANCE and values.min() > 0:
             return values[paths.order], paths.order, Integral(m=3, delta=1.25, end=0.05)
         if is_model and values.min() > 0:
             penalties = values if is_penalty(self.param_name_) else 1 / values
-            return penalties[paths.order], paths.order, Integral(m=2, delta=exponent_of(self._correlation.mean))
+            return (
+                penalties[paths.order],
+                paths.order,
+                Integral(m=2, delta=exponent_of(self._correlation.mean)),
+            )
         # Of any other parameter every value counts the same.
         order = np.argsort(path.sum(axis=0), kind="stable")
-        return np.exp(-np.arange(len(order), dtype=np.float64)), order, Integral(m=2, delta=1.0)
+        return (
+            np.exp(-np.arange(len(order), dtype=np.float64)),
+            order,
+            Integral(m=2, delta=1.0),
+        )
 
     # -- the selection -------------------------------------------------------------------------------------------------
 
@@ -727,12 +883,17 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if self.efp is not None or self.fdr is not None:
             self.retarget(efp=self.efp, fdr=self.fdr)
         elif q is not None:
-            self.retarget(threshold=self.threshold, pfer=self.pfer if self.threshold is None else None)
+            self.retarget(
+                threshold=self.threshold,
+                pfer=self.pfer if self.threshold is None else None,
+            )
         else:
             threshold: Any = self.threshold  # which is given where q is not
             errors = self._errors_of(np.array([self.q_]), np.array([threshold]))
             self._select_by_threshold(float(threshold), float(errors[0, 0]))
-            warn_user("the expected number of wrong features is not controlled: set efp, fdr, pfer or q")
+            warn_user(
+                "the expected number of wrong features is not controlled: set efp, fdr, pfer or q"
+            )
 
     def _select_by_threshold(self, threshold: float, pfer: float) -> None:
         self.threshold_, self.pfer_ = threshold, pfer
@@ -753,7 +914,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self._choose(mask)
 
     def _warn_of_correlation(self, selected: Any) -> None:
-        if self._correlation.nearest > _CORRELATED or (self._nearest[selected] > _NEAR).any():
+        if (
+            self._correlation.nearest > _CORRELATED
+            or (self._nearest[selected] > _NEAR).any()
+        ):
             warn_user(
                 "features correlate with others: efp_ and q_values_ assume that wrong features are selected by several "
                 "pairs of halves no more often than if the pairs were independent, and may be too small here; cluster "
@@ -762,7 +926,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _warn_of_too_few(self, fdr: float) -> None:
         least = least_selection(len(self.decoy_scores_), fdr)
-        fewer = "" if len(self.decoy_scores_) == 1 else f", n_decoy_draws=1 needs {least_selection(1, fdr):g}"
+        fewer = (
+            ""
+            if len(self.decoy_scores_) == 1
+            else f", n_decoy_draws=1 needs {least_selection(1, fdr):g}"
+        )
         warn_user(
             f"nothing is selected: at fdr={fdr:g}, at least {least:g} features must exceed the decoys of a draw{fewer};"
             " for fewer relevant features use efp without decoys",
@@ -770,7 +938,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     def _choose(self, units: Any) -> None:
         """Keep a selection of features, or of clusters with one feature each."""
-        self._support = units if self.groups is None else representatives(units, self._codes, self.selection_auc_)
+        self._support = (
+            units
+            if self.groups is None
+            else representatives(units, self._codes, self.selection_auc_)
+        )
 
     def _errors_of(self, sizes: Any, thresholds: Any) -> Any:
         """Bounds on the expected number of errors, one row for each number of features."""
@@ -800,7 +972,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         routing : MetadataRouter
             From `fit` to `fit` of the estimator and `split` of the splitter.
         """
-        splitter = self._pairs() if isinstance(self.resampling, str) else self.resampling
+        splitter = (
+            self._pairs() if isinstance(self.resampling, str) else self.resampling
+        )
         return (
             MetadataRouter(owner=self)
             .add(estimator=self.estimator, method_mapping=from_fit("fit"))
@@ -813,7 +987,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
         tags.target_tags = deepcopy(inner.target_tags)
-        tags.classifier_tags = deepcopy(inner.classifier_tags)  # which classes y may have
+        tags.classifier_tags = deepcopy(
+            inner.classifier_tags
+        )  # which classes y may have
         tags.input_tags.sparse = inner.input_tags.sparse and self.decoys != "knockoffs"
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
@@ -831,4 +1007,6 @@ def _numbers(rows: Any, X: Any) -> Any:
     try:
         return np.arange(X.shape[0])[np.asarray(rows)]
     except IndexError as error:
-        raise ValueError(f"resampling must give indices of some of the {X.shape[0]} rows of X: {error}") from error
+        raise ValueError(
+            f"resampling must give indices of some of the {X.shape[0]} rows of X: {error}"
+        ) from error

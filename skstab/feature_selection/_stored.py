@@ -24,7 +24,9 @@ __all__ = ["keys_of_halves", "open_halves"]
 Outcome: TypeAlias = Half | Floats | Exception
 
 
-def open_halves(path: str | PathLike[str] | None, keys: Mapping[int, bytes]) -> AbstractContextManager[Stored[Outcome]]:
+def open_halves(
+    path: str | PathLike[str] | None, keys: Mapping[int, bytes]
+) -> AbstractContextManager[Stored[Outcome]]:
     """Open the subsamples of one fit in a checkpoint; None is one that has and keeps nothing."""
     return open_stored(path, keys, pack=_fields_of, unpack=_outcome_of)
 
@@ -35,7 +37,11 @@ def keys_of_halves(calls: Mapping[int, Call]) -> dict[int, bytes]:
     common = _common_digest(plan, X, y)
     is_random = bool(plan.open_seeds) or plan.weakness != 1
     return {
-        number: key_of_call(common, digest_of(rows=np.asarray(rows), seed=_key_of_seed(seed, is_random)), number)
+        number: key_of_call(
+            common,
+            digest_of(rows=np.asarray(rows), seed=_key_of_seed(seed, is_random)),
+            number,
+        )
         for number, (*_, rows, seed) in calls.items()
     }
 
@@ -51,7 +57,10 @@ def _common_digest(plan: Plan, X: Any, y: Any) -> bytes:
         param_name=plan.param_name,
         param_values=path,
         weakness=plan.weakness,
-        **{f"fit parameter {name}": value for name, value in sorted(plan.fit_params.items())},
+        **{
+            f"fit parameter {name}": value
+            for name, value in sorted(plan.fit_params.items())
+        },
         readers=plan.readers,
         versions=(skstab.__version__, sklearn.__version__),
     )
@@ -72,7 +81,9 @@ def _fields_of(outcome: Outcome) -> dict[str, Any] | None:
         return {"importances": outcome}
     supports, seen, n_unconverged = outcome.walk
     fields = {"seen": seen, "n_unconverged": n_unconverged}
-    return fields | _joined("supports", supports) | _joined("features", outcome.features)
+    return (
+        fields | _joined("supports", supports) | _joined("features", outcome.features)
+    )
 
 
 def _outcome_of(fields: Mapping[str, Any]) -> Outcome:
@@ -92,4 +103,7 @@ def _joined(name: str, rows: Sequence[Indices]) -> dict[str, Any]:
 
 
 def _separated(fields: Mapping[str, Any], name: str) -> list[Indices]:
-    return [fields[name][start:end] for start, end in pairwise([0, *fields[f"{name}_ends"].tolist()])]
+    return [
+        fields[name][start:end]
+        for start, end in pairwise([0, *fields[f"{name}_ends"].tolist()])
+    ]

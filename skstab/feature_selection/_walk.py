@@ -56,11 +56,15 @@ def _watched(path: Iterator[Step]) -> tuple[Step | None, bool]:
         step = next(path, None)
     lost = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     for other in (w for w in caught if w not in lost):
-        warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+        warnings.warn_explicit(
+            other.message, other.category, other.filename, other.lineno
+        )
     return step, not lost
 
 
-def _first_in(step: Step, seen: Indices, supports: list[Indices], q: int | None) -> tuple[Indices, bool]:
+def _first_in(
+    step: Step, seen: Indices, supports: list[Indices], q: int | None
+) -> tuple[Indices, bool]:
     """Support at a value, with at most `q` features over the whole path, and whether there was one too many.
 
     Of several features that enter between two values, the most important ones count as the first; where importances are

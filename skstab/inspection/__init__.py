@@ -6,7 +6,10 @@ from skstab.inspection._clusters import feature_clusters
 from skstab.inspection._co_selection import CoSelection, co_selection
 from skstab.inspection._co_selection_display import CoSelectionDisplay
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
-from skstab.inspection._contributions import ImportanceContributions, importance_contributions
+from skstab.inspection._contributions import (
+    ImportanceContributions,
+    importance_contributions,
+)
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance

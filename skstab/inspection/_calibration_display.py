@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skstab.inspection._plotting import GREY, add_legend_above, figure_and_axes, log_scale_if_wide
+from skstab.inspection._plotting import (
+    GREY,
+    add_legend_above,
+    figure_and_axes,
+    log_scale_if_wide,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +59,13 @@ class CalibrationDisplay:
     """
 
     def __init__(self, calibration: Any, *, param_name: str = "regularisation") -> None:
-        if not all(hasattr(calibration, name) for name in ("param_values", "thresholds", "scores", "errors")):
-            raise TypeError(f"calibration must be the calibration_ of a StabilitySelection, got {calibration!r}")
+        if not all(
+            hasattr(calibration, name)
+            for name in ("param_values", "thresholds", "scores", "errors")
+        ):
+            raise TypeError(
+                f"calibration must be the calibration_ of a StabilitySelection, got {calibration!r}"
+            )
         self.calibration = calibration
         self.param_name = param_name
 
@@ -74,10 +84,14 @@ class CalibrationDisplay:
             The display, not drawn yet.
         """
         if not hasattr(estimator, "calibrate"):
-            raise TypeError(f"estimator must be a calibrated StabilitySelection, got {type(estimator).__name__}")
+            raise TypeError(
+                f"estimator must be a calibrated StabilitySelection, got {type(estimator).__name__}"
+            )
         check_is_fitted(estimator)
         if not hasattr(estimator, "calibration_"):
-            raise ValueError("estimator must be calibrated: call its method calibrate first")
+            raise ValueError(
+                "estimator must be calibrated: call its method calibrate first"
+            )
         return cls(estimator.calibration_, param_name=estimator.param_name_)
 
     def frame(self) -> pd.DataFrame:
@@ -121,11 +135,26 @@ class CalibrationDisplay:
         found = self.calibration
         values = np.asarray(found.param_values, dtype=np.float64)
         order = np.argsort(values)
-        cells = _edges(values[order], logarithmic=values.min() > 0), _edges(found.thresholds)
-        mesh = self.ax_.pcolormesh(*cells, found.scores[order].T, cmap="viridis", rasterized=True)
-        style = {"color": "white", "markeredgecolor": "black", "markersize": 14, "linestyle": "none"}
-        (choice,) = self.ax_.plot(float(found.param_value), found.threshold, "*", clip_on=False, **style)
-        handles, names = [choice], [f"{float(found.param_value):.3g}, threshold {found.threshold:.3g}"]
+        cells = (
+            _edges(values[order], logarithmic=values.min() > 0),
+            _edges(found.thresholds),
+        )
+        mesh = self.ax_.pcolormesh(
+            *cells, found.scores[order].T, cmap="viridis", rasterized=True
+        )
+        style = {
+            "color": "white",
+            "markeredgecolor": "black",
+            "markersize": 14,
+            "linestyle": "none",
+        }
+        (choice,) = self.ax_.plot(
+            float(found.param_value), found.threshold, "*", clip_on=False, **style
+        )
+        handles, names = (
+            [choice],
+            [f"{float(found.param_value):.3g}, threshold {found.threshold:.3g}"],
+        )
         if found.pfer is not None:
             excluded = found.errors > found.pfer
             handles.append(self._cover(cells, excluded[order].T))
@@ -140,7 +169,9 @@ class CalibrationDisplay:
         from matplotlib.patches import Patch
 
         veil = np.ma.masked_where(~covered, covered)
-        self.ax_.pcolormesh(*cells, veil, cmap=ListedColormap(["white"]), alpha=_VEIL, rasterized=True)
+        self.ax_.pcolormesh(
+            *cells, veil, cmap=ListedColormap(["white"]), alpha=_VEIL, rasterized=True
+        )
         return Patch(facecolor="white", edgecolor=GREY)
 
     def _label(self, values: np.ndarray, sizes: np.ndarray, mesh: Any) -> None:
@@ -151,7 +182,9 @@ class CalibrationDisplay:
         if sizes[0] > sizes[-1]:
             self.ax_.invert_xaxis()
         # Within these axes, so that a figure of the user's keeps the axes it has.
-        bar = self.figure_.colorbar(mesh, cax=self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0)))
+        bar = self.figure_.colorbar(
+            mesh, cax=self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
+        )
         bar.set_label("score (high: unlike chance)")
 
 
@@ -162,4 +195,6 @@ def _edges(centres: np.ndarray, *, logarithmic: bool = False) -> np.ndarray:
     if len(centres) == 1:
         return np.asarray(centres[0] + np.array([-0.5, 0.5]))
     middle = (centres[1:] + centres[:-1]) / 2
-    return np.asarray(np.r_[2 * centres[0] - middle[0], middle, 2 * centres[-1] - middle[-1]])
+    return np.asarray(
+        np.r_[2 * centres[0] - middle[0], middle, 2 * centres[-1] - middle[-1]]
+    )

@@ -62,23 +62,31 @@ def feature_clusters(
     >>> feature_clusters(np.column_stack([X, -X[:, 0] + 0.1 * rng.standard_normal(100)]))
     array([0, 1, 2, 0])
     """
-    check_number(threshold, "threshold", "a number above 0 and at most 1", above=0, most=1)
+    check_number(
+        threshold, "threshold", "a number above 0 and at most 1", above=0, most=1
+    )
     if is_choice(similarity, "precomputed"):
         links = _links_of(X, threshold)
     elif is_choice(similarity, "pearson", "spearman"):
         links = _correlated(_standardised(X, ranks=similarity == "spearman"), threshold)
     else:
-        raise ValueError(f"similarity must be 'pearson', 'spearman' or 'precomputed', got {similarity!r}")
+        raise ValueError(
+            f"similarity must be 'pearson', 'spearman' or 'precomputed', got {similarity!r}"
+        )
     return _linked(links)
 
 
 # -- links -------------------------------------------------------------------------------------------------------------
 
 
-def _standardised(X: MatrixLike, *, ranks: bool = False, dtype: Any = np.float64) -> FloatArray:
+def _standardised(
+    X: MatrixLike, *, ranks: bool = False, dtype: Any = np.float64
+) -> FloatArray:
     """Columns of mean 0 and length 1; constant ones are 0."""
     with naming("X"):
-        values = check_array(X, accept_sparse=True, dtype=dtype, ensure_min_samples=2, input_name="X")
+        values = check_array(
+            X, accept_sparse=True, dtype=dtype, ensure_min_samples=2, input_name="X"
+        )
     values = values.toarray() if sparse.issparse(values) else values
     if ranks:
         from scipy.stats import rankdata
@@ -86,8 +94,12 @@ def _standardised(X: MatrixLike, *, ranks: bool = False, dtype: Any = np.float64
         values = rankdata(values, axis=0)
     centred = values - values.mean(axis=0)
     length = np.sqrt(np.einsum("ij,ij->j", centred, centred))
-    constant = length <= 1e-12 * np.abs(values).max(axis=0, initial=0.0) * np.sqrt(len(values))
-    return np.asarray(np.where(constant, 0.0, centred / np.where(constant, 1.0, length)))
+    constant = length <= 1e-12 * np.abs(values).max(axis=0, initial=0.0) * np.sqrt(
+        len(values)
+    )
+    return np.asarray(
+        np.where(constant, 0.0, centred / np.where(constant, 1.0, length))
+    )
 
 
 def _correlated(columns: FloatArray, threshold: float) -> Any:
@@ -105,15 +117,22 @@ def _correlated(columns: FloatArray, threshold: float) -> Any:
 def _links_of(similarity: MatrixLike, threshold: float) -> Any:
     """The same of similarities that are given."""
     with naming("similarity"):
-        matrix = check_array(similarity, accept_sparse="csr", dtype=np.float64, input_name="similarity")
+        matrix = check_array(
+            similarity, accept_sparse="csr", dtype=np.float64, input_name="similarity"
+        )
     values = matrix.data if sparse.issparse(matrix) else matrix
     if matrix.shape[0] != matrix.shape[1] or abs(matrix - matrix.T).max() > 1e-8:
-        raise ValueError(f"similarities must be a symmetric square matrix, got one of shape {matrix.shape}")
+        raise ValueError(
+            f"similarities must be a symmetric square matrix, got one of shape {matrix.shape}"
+        )
     if values.size and (values.min() < 0 or values.max() > 1 + 1e-8):
         raise ValueError("similarities must be from 0 to 1: use absolute correlations")
     upper = sparse.triu(matrix, k=1, format="coo")
     reached = upper.data >= threshold - _ROUNDING
-    return sparse.coo_array((upper.data[reached], (upper.row[reached], upper.col[reached])), shape=matrix.shape)
+    return sparse.coo_array(
+        (upper.data[reached], (upper.row[reached], upper.col[reached])),
+        shape=matrix.shape,
+    )
 
 
 # -- linkage -----------------------------------------------------------------------------------------------------------
@@ -123,24 +142,38 @@ def _linked(links: Any) -> IntArray:
     """Labels by complete linkage within the connected components of the links."""
     n_components, component = connected_components(links, directed=False)
     sizes = np.bincount(component, minlength=n_components)
-    place = np.argsort(np.argsort(component, kind="stable"), kind="stable") - (np.cumsum(sizes) - sizes)[component]
-    within, order = component[links.row], np.argsort(component[links.row], kind="stable")
+    place = (
+        np.argsort(np.argsort(component, kind="stable"), kind="stable")
+        - (np.cumsum(sizes) - sizes)[component]
+    )
+    within, order = (
+        component[links.row],
+        np.argsort(component[links.row], kind="stable"),
+    )
     ends = np.cumsum(np.bincount(within, minlength=n_components))
     label = component * (links.shape[0] + 1)  # room for the clusters of each component
     for number in np.flatnonzero(sizes > 2):
         own = order[ends[number - 1] if number else 0 : ends[number]]
         members = np.flatnonzero(component == number)
-        label[members] += _complete_linkage(place[links.row[own]], place[links.col[own]], links.data[own], len(members))
+        label[members] += _complete_linkage(
+            place[links.row[own]], place[links.col[own]], links.data[own], len(members)
+        )
     return _numbered(label)
 
 
-def _complete_linkage(low: IndexArray, high: IndexArray, similarity: FloatArray, n: int) -> Any:
+def _complete_linkage(
+    low: IndexArray, high: IndexArray, similarity: FloatArray, n: int
+) -> Any:
     """Cut the tree of n features where two clusters hold a pair that is not linked."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     condensed = np.full(n * (n - 1) // 2, _APART)
-    condensed[n * low - low * (low + 1) // 2 + high - low - 1] = 1 - np.minimum(similarity, 1.0)
-    return fcluster(linkage(condensed, "complete"), (1 + _APART) / 2, criterion="distance")
+    condensed[n * low - low * (low + 1) // 2 + high - low - 1] = 1 - np.minimum(
+        similarity, 1.0
+    )
+    return fcluster(
+        linkage(condensed, "complete"), (1 + _APART) / 2, criterion="distance"
+    )
 
 
 def _numbered(labels: Any) -> IntArray:
@@ -157,7 +190,9 @@ def check_columns(X: MatrixLike, n_features: int) -> None:
     with naming("X"):
         shape = getattr(X, "shape", None) or np.shape(X)
     if len(shape) != 2 or shape[1] != n_features:
-        raise ValueError(f"X must have one column for each of the {n_features} features, got shape {tuple(shape)}")
+        raise ValueError(
+            f"X must have one column for each of the {n_features} features, got shape {tuple(shape)}"
+        )
 
 
 def pair_correlations(X: MatrixLike, one: IndexArray, other: IndexArray) -> FloatArray:
@@ -169,9 +204,16 @@ def pair_correlations(X: MatrixLike, one: IndexArray, other: IndexArray) -> Floa
     first, second = place[: one.size], place[one.size :]
     step = max(1, _CELLS // len(values))
     blocks = [slice(start, start + step) for start in range(0, one.size, step)]
-    parts = [np.einsum("ij,ij->j", values[:, first[block]], values[:, second[block]]) for block in blocks]
+    parts = [
+        np.einsum("ij,ij->j", values[:, first[block]], values[:, second[block]])
+        for block in blocks
+    ]
     constant = np.asarray(~values.any(axis=0))
-    return np.where(constant[first] | constant[second], np.nan, np.clip(np.concatenate(parts), -1, 1))
+    return np.where(
+        constant[first] | constant[second],
+        np.nan,
+        np.clip(np.concatenate(parts), -1, 1),
+    )
 
 
 def _some_columns(X: Any, columns: IndexArray) -> Any:

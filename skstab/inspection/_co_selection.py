@@ -11,7 +11,13 @@ import numpy as np
 from skstab._checks import check_level, check_number
 from skstab._typing import IntArray, MatrixLike, RunsLike
 from skstab.inspection._clusters import check_columns, pair_correlations
-from skstab.inspection._pair_tests import PairCounts, dense_columns, holm, pair_pvalues, pairs_within
+from skstab.inspection._pair_tests import (
+    PairCounts,
+    dense_columns,
+    holm,
+    pair_pvalues,
+    pairs_within,
+)
 from skstab.inspection._sources import supports_of
 from skstab.runs import Runs
 
@@ -81,19 +87,27 @@ class CoSelection:
 
     def _summary(self) -> str:
         kinds = self.pairs["kind"].value_counts()
-        found = ", ".join(f"{kinds.get(kind, 0)} of {kind}" for kind in ("substitutes", "companions"))
+        found = ", ".join(
+            f"{kinds.get(kind, 0)} of {kind}" for kind in ("substitutes", "companions")
+        )
         return f"{self.n_pairs} pairs of {len(self.frequencies)} features tested over {self.n_runs} runs: {found}"
 
     def __repr__(self) -> str:
         return f"CoSelection({self._summary()})"
 
     def _repr_html_(self) -> str:
-        table: str = self.pairs.head(_SHOWN).to_html(float_format="{:.3g}".format, index=False)
+        table: str = self.pairs.head(_SHOWN).to_html(
+            float_format="{:.3g}".format, index=False
+        )
         return f"<div><p><strong>{escape(self._summary())}</strong></p>{table}</div>"
 
 
 def co_selection(
-    runs: RunsLike, X: MatrixLike | None = None, *, min_frequency: float = 0.05, level: float = 0.05
+    runs: RunsLike,
+    X: MatrixLike | None = None,
+    *,
+    min_frequency: float = 0.05,
+    level: float = 0.05,
 ) -> CoSelection:
     """Find features that are selected instead of each other (substitutes), or together (companions).
 
@@ -150,19 +164,27 @@ def co_selection(
       feature other  together  expected         kind  correlation
     0      x0    x1       0.1       0.2  substitutes          1.0
     """
-    check_number(min_frequency, "min_frequency", "a number from 0 to below 1", least=0, below=1)
+    check_number(
+        min_frequency, "min_frequency", "a number from 0 to below 1", least=0, below=1
+    )
     found, supports = supports_of(runs)
     if X is not None:
         check_columns(X, found.n_features)
     check_level(level, "level")
     counts = np.asarray(supports.sum(axis=0)).ravel()
-    columns = np.flatnonzero((counts >= max(min_frequency * len(found), 1)) & (counts < len(found)))
+    columns = np.flatnonzero(
+        (counts >= max(min_frequency * len(found), 1)) & (counts < len(found))
+    )
     pairs = pairs_within(dense_columns(supports, columns), level)
     table = _table(found, columns, pairs, level, X)
-    return CoSelection(table, found.frequencies().iloc[columns], columns, len(found), level)
+    return CoSelection(
+        table, found.frequencies().iloc[columns], columns, len(found), level
+    )
 
 
-def _table(runs: Runs, columns: IntArray, pairs: PairCounts, level: float, X: Any) -> pd.DataFrame:
+def _table(
+    runs: Runs, columns: IntArray, pairs: PairCounts, level: float, X: Any
+) -> pd.DataFrame:
     import pandas as pd
 
     pvalue = pair_pvalues(pairs, len(runs))
@@ -181,15 +203,29 @@ def _table(runs: Runs, columns: IntArray, pairs: PairCounts, level: float, X: An
         "adjusted": adjusted,
         "kind": _kinds(pairs, len(runs), adjusted <= level),
     }
-    return pd.DataFrame(found if X is None else found | {"correlation": pair_correlations(X, one, other)})
+    return pd.DataFrame(
+        found
+        if X is None
+        else found | {"correlation": pair_correlations(X, one, other)}
+    )
 
 
 def _shares(pairs: PairCounts, n_runs: int) -> dict[str, Any]:
-    a, b, both = (count / n_runs for count in (pairs.n_one, pairs.n_other, pairs.n_both))
+    a, b, both = (
+        count / n_runs for count in (pairs.n_one, pairs.n_other, pairs.n_both)
+    )
     association = (both - a * b) / np.sqrt(a * (1 - a) * b * (1 - b))
-    return {"frequency": a, "other_frequency": b, "together": both, "expected": a * b, "association": association}
+    return {
+        "frequency": a,
+        "other_frequency": b,
+        "together": both,
+        "expected": a * b,
+        "association": association,
+    }
 
 
 def _kinds(pairs: PairCounts, n_runs: int, differs: Any) -> Any:
-    kind = np.where(pairs.n_both * n_runs < pairs.n_one * pairs.n_other, "substitutes", "companions")
+    kind = np.where(
+        pairs.n_both * n_runs < pairs.n_one * pairs.n_other, "substitutes", "companions"
+    )
     return np.where(differs, kind, "neither").astype(object)

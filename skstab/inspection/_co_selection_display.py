@@ -72,7 +72,9 @@ class CoSelectionDisplay:
         if not isinstance(found, CoSelection):
             raise TypeError(f"found must be a CoSelection, got {type(found).__name__}")
         self.found = found
-        self.groups = None if groups is None else group_codes(groups, len(found.frequencies))[1]
+        self.groups = (
+            None if groups is None else group_codes(groups, len(found.frequencies))[1]
+        )
 
     @classmethod
     def from_runs(
@@ -112,7 +114,9 @@ class CoSelectionDisplay:
         return cls(found, groups=codes[found.columns])
 
     @classmethod
-    def from_estimator(cls, estimator: RunsLike, X: MatrixLike | None = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: RunsLike, X: MatrixLike | None = None, **options: Any
+    ) -> Self:
         """Show the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters
@@ -141,7 +145,9 @@ class CoSelectionDisplay:
         """
         return self.found.frame()
 
-    def plot(self, ax: Any = None, *, top_k: int | None = 50, legend: bool = True) -> Self:
+    def plot(
+        self, ax: Any = None, *, top_k: int | None = 50, legend: bool = True
+    ) -> Self:
         """Draw the matrix.
 
         Parameters
@@ -163,9 +169,17 @@ class CoSelectionDisplay:
         side = min(max(4.4, 2.4 + 0.2 * len(order)), 9.0)
         self.figure_, self.ax_ = figure_and_axes(ax, (side, side))
         if order.size:
-            self.ax_.imshow(self._picture(order), interpolation="nearest", aspect="equal")
+            self.ax_.imshow(
+                self._picture(order), interpolation="nearest", aspect="equal"
+            )
         else:
-            self.ax_.text(0.5, 0.5, "no feature comes and goes", ha="center", transform=self.ax_.transAxes)
+            self.ax_.text(
+                0.5,
+                0.5,
+                "no feature comes and goes",
+                ha="center",
+                transform=self.ax_.transAxes,
+            )
         frames = self._frame_clusters(order)
         self._name(order)
         if check_bool(legend, "legend"):
@@ -182,20 +196,32 @@ class CoSelectionDisplay:
         pairs = self.found.pairs[self.found.pairs["kind"] != "neither"]
         rank = np.full(len(self.found.columns), len(pairs))
         for name in ("column", "other_column"):
-            np.minimum.at(rank, np.searchsorted(self.found.columns, pairs[name]), np.arange(len(pairs)))
+            np.minimum.at(
+                rank,
+                np.searchsorted(self.found.columns, pairs[name]),
+                np.arange(len(pairs)),
+            )
         chosen = most_frequent(-rank, self.found.frequencies)[:top_k]
         if self.groups is None:
             return chosen
-        _, first, codes = np.unique(self.groups[chosen], return_index=True, return_inverse=True)
+        _, first, codes = np.unique(
+            self.groups[chosen], return_index=True, return_inverse=True
+        )
         return chosen[np.lexsort((np.arange(len(chosen)), first[codes]))]
 
     def _picture(self, order: IndexArray) -> FloatArray:
         """Colours of all cells: white, grey on the diagonal by the frequency, and the two kinds."""
         n, table = len(order), self.found.pairs
         picture = np.ones((n, n, 3))
-        picture[np.arange(n), np.arange(n)] = _mixed(GREY, self.found.frequencies.to_numpy()[order])
-        row, column = (self._places(order, table[name]) for name in ("column", "other_column"))
-        strength = _LEAST_STRENGTH + (1 - _LEAST_STRENGTH) * np.abs(table["association"].to_numpy())
+        picture[np.arange(n), np.arange(n)] = _mixed(
+            GREY, self.found.frequencies.to_numpy()[order]
+        )
+        row, column = (
+            self._places(order, table[name]) for name in ("column", "other_column")
+        )
+        strength = _LEAST_STRENGTH + (1 - _LEAST_STRENGTH) * np.abs(
+            table["association"].to_numpy()
+        )
         for kind, colour in _KINDS.items():
             drawn = np.flatnonzero((row >= 0) & (column >= 0) & (table["kind"] == kind))
             at, by = row[drawn], column[drawn]
@@ -216,9 +242,20 @@ class CoSelectionDisplay:
 
         starts = np.flatnonzero(np.diff(self.groups[order], prepend=-1))
         sizes = np.diff(starts, append=len(order))
-        corners = [(start - 0.5, size) for start, size in zip(starts, sizes, strict=True) if size > 1]
-        line: dict[str, Any] = {"fill": False, "edgecolor": DARK, "linewidth": 1.0 if len(order) <= 60 else 0.5}
-        return [self.ax_.add_patch(Rectangle((corner, corner), size, size, **line)) for corner, size in corners]
+        corners = [
+            (start - 0.5, size)
+            for start, size in zip(starts, sizes, strict=True)
+            if size > 1
+        ]
+        line: dict[str, Any] = {
+            "fill": False,
+            "edgecolor": DARK,
+            "linewidth": 1.0 if len(order) <= 60 else 0.5,
+        }
+        return [
+            self.ax_.add_patch(Rectangle((corner, corner), size, size, **line))
+            for corner, size in corners
+        ]
 
     # -- in words ------------------------------------------------------------------------------------------------------
 
@@ -236,7 +273,10 @@ class CoSelectionDisplay:
     def _add_legend(self, frames: list[Any]) -> None:
         from matplotlib.patches import Patch
 
-        named = {kind: Patch(color=colour) for kind, colour in (*_KINDS.items(), ("frequency", GREY))}
+        named = {
+            kind: Patch(color=colour)
+            for kind, colour in (*_KINDS.items(), ("frequency", GREY))
+        }
         if frames:
             named["cluster"] = Patch(fill=False, edgecolor=DARK)
         add_legend_above(self.ax_, list(named.values()), list(named))

@@ -79,12 +79,16 @@ class StabilityComparisonDisplay:
     def __init__(self, table: pd.DataFrame, *, measure: str | None = None) -> None:
         missing = set(_COLUMNS).difference(getattr(table, "columns", ()))
         if missing:
-            raise ValueError(f"table must be a DataFrame with columns {_COLUMNS}, it lacks {sorted(missing)}")
+            raise ValueError(
+                f"table must be a DataFrame with columns {_COLUMNS}, it lacks {sorted(missing)}"
+            )
         self.table = table
         self.measure = measure
 
     @classmethod
-    def from_comparison(cls, comparison: SelectorComparison, *, reference: str | None = None) -> Self:
+    def from_comparison(
+        cls, comparison: SelectorComparison, *, reference: str | None = None
+    ) -> Self:
         """Show a comparison of selectors.
 
         Parameters
@@ -109,7 +113,9 @@ class StabilityComparisonDisplay:
         if reference is None and len(names) * (len(names) - 1) > 2 * _MOST_PAIRS:
             reference = names[0]
         pairs = _pairs(names, reference)
-        table = pd.concat([stabilities, _differences(comparison, pairs)], ignore_index=True)
+        table = pd.concat(
+            [stabilities, _differences(comparison, pairs)], ignore_index=True
+        )
         return cls(table, measure=measure.name)
 
     def frame(self) -> pd.DataFrame:
@@ -154,7 +160,9 @@ class StabilityComparisonDisplay:
         if table.empty:
             return
         self.ax_.axhline(places[0] - 1, color=GREY, linewidth=0.8)
-        self.ax_.vlines(0, places[0] - 1, places[-1] + 1, color=DARK, linestyle="--", linewidth=1)
+        self.ax_.vlines(
+            0, places[0] - 1, places[-1] + 1, color=DARK, linestyle="--", linewidth=1
+        )
         is_clear = (table["pvalue"] < _LEVEL).to_numpy()
         for rows, fill in ((is_clear, DARK), (~is_clear, "white")):
             if rows.any():
@@ -163,9 +171,23 @@ class StabilityComparisonDisplay:
             return
         for place, pvalue in zip(places, table["pvalue"], strict=True):
             text = "p < 0.001" if pvalue < 0.001 else f"p = {pvalue:.3f}"
-            self.ax_.text(1.02, place, text, transform=self.ax_.get_yaxis_transform(), va="center", fontsize="small")
+            self.ax_.text(
+                1.02,
+                place,
+                text,
+                transform=self.ax_.get_yaxis_transform(),
+                va="center",
+                fontsize="small",
+            )
 
-    def _points(self, table: pd.DataFrame, places: np.ndarray, marker: str, colour: str, fill: str) -> None:
+    def _points(
+        self,
+        table: pd.DataFrame,
+        places: np.ndarray,
+        marker: str,
+        colour: str,
+        fill: str,
+    ) -> None:
         self.ax_.errorbar(
             table["estimate"],
             places,
@@ -186,7 +208,10 @@ class StabilityComparisonDisplay:
         if names_fit(self.ax_.yaxis, len(names)):
             name_ticks(self.ax_.yaxis, names, width=32)
         more = ", and its differences" if len(names) > len(table) else ""
-        self.ax_.set_xlabel(stability_label(self.measure, about="resampling error", more=more), parse_math=False)
+        self.ax_.set_xlabel(
+            stability_label(self.measure, about="resampling error", more=more),
+            parse_math=False,
+        )
         self.ax_.set_ylim(places[-1] + 0.6, -0.6)
 
 
@@ -198,7 +223,9 @@ def _line_name(row: Any) -> str:
 
 def _stabilities(comparison: SelectorComparison, measure: Measure) -> pd.DataFrame:
     """Stabilities of the selectors, the most stable first."""
-    found = comparison.frame().sort_values("stability", ascending=not measure.higher_is_better, kind="stable")
+    found = comparison.frame().sort_values(
+        "stability", ascending=not measure.higher_is_better, kind="stable"
+    )
     ends = {"stability": "estimate", "stability_low": "low", "stability_high": "high"}
     table = found[list(ends)].rename(columns=ends).reset_index()
     table.insert(0, "kind", "stability")
@@ -212,14 +239,21 @@ def _pairs(selectors: list[str], reference: str | None) -> list[tuple[str, str]]
     with naming("reference"):
         is_known = reference in selectors
     if not is_known:
-        raise ValueError(f"reference must be one of the selectors {selectors}, got {reference!r}")
+        raise ValueError(
+            f"reference must be one of the selectors {selectors}, got {reference!r}"
+        )
     return [(name, reference) for name in selectors if name != reference]
 
 
-def _differences(comparison: SelectorComparison, pairs: list[tuple[str, str]]) -> pd.DataFrame:
+def _differences(
+    comparison: SelectorComparison, pairs: list[tuple[str, str]]
+) -> pd.DataFrame:
     import pandas as pd
 
     pvalues = comparison.pvalues("stability")
     found = {pair: comparison.difference(*pair) for pair in pairs}
-    rows = [("difference", a, b, it.difference, it.low, it.high, pvalues.loc[a, b]) for (a, b), it in found.items()]
+    rows = [
+        ("difference", a, b, it.difference, it.low, it.high, pvalues.loc[a, b])
+        for (a, b), it in found.items()
+    ]
     return pd.DataFrame(rows, columns=_COLUMNS)

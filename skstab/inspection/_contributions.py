@@ -89,7 +89,9 @@ class ImportanceContributions:
         return f"<div><p><strong>{escape(self._summary())}</strong></p>{html}</div>"
 
 
-def importance_contributions(runs: RunsLike, *, core: ArrayLike | MatrixLike | None = None) -> ImportanceContributions:
+def importance_contributions(
+    runs: RunsLike, *, core: ArrayLike | MatrixLike | None = None
+) -> ImportanceContributions:
     """Share out the importance-weighted stability among features, and between a core and the rest.
 
     A list of features can look stable because of features that the models hardly use. Contributions show which features
@@ -168,7 +170,10 @@ def importance_contributions(runs: RunsLike, *, core: ArrayLike | MatrixLike | N
     shared = _shared(table)
     parts = None if mask is None else _parts(table, shared, mask)
     return ImportanceContributions(
-        _features(shared, found), parts, found.stability("importance_weighted"), shared.empty
+        _features(shared, found),
+        parts,
+        found.stability("importance_weighted"),
+        shared.empty,
     )
 
 
@@ -203,7 +208,15 @@ def _shared(table: Any) -> _Shared:
     room = 1 - (by_chance.sum() + n_empty * (n_empty - 1)) / pairs
     room = room if room > 1e-12 else np.nan
     contribution = (minima - by_chance) / (pairs * room)
-    return _Shared(run, feature, share, minima, contribution, room, n_empty * (m - n_empty) / (pairs * room))
+    return _Shared(
+        run,
+        feature,
+        share,
+        minima,
+        contribution,
+        room,
+        n_empty * (m - n_empty) / (pairs * room),
+    )
 
 
 def _features(shared: _Shared, runs: Runs) -> pd.DataFrame:
@@ -212,7 +225,10 @@ def _features(shared: _Shared, runs: Runs) -> pd.DataFrame:
 
     m, d = len(runs), runs.n_features
     counts = np.bincount(shared.feature, minlength=d)
-    total, minima = (np.bincount(shared.feature, values, d) for values in (shared.share, shared.minima))
+    total, minima = (
+        np.bincount(shared.feature, values, d)
+        for values in (shared.share, shared.minima)
+    )
     frequency, mean = counts / m, total / m
     common = (minima + total) / np.maximum(counts, 1) ** 2
     factor = m / ((m - 1) * shared.room)
@@ -226,7 +242,9 @@ def _features(shared: _Shared, runs: Runs) -> pd.DataFrame:
         "lost_by_importance": factor * np.maximum(mean - common * frequency, 0.0),
     }
     order = most_frequent(np.nan_to_num(columns["contribution"]), mean)
-    return pd.DataFrame(columns, index=pd.Index(runs.feature_names, name="feature")).iloc[order]
+    return pd.DataFrame(
+        columns, index=pd.Index(runs.feature_names, name="feature")
+    ).iloc[order]
 
 
 # -- the core ----------------------------------------------------------------------------------------------------------
@@ -258,11 +276,15 @@ def _parts(table: Any, shared: _Shared, core: BoolArray) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index(["core", "rest"], name="part"))
 
 
-def _part(table: Any, shared: _Shared, mask: BoolArray, inside: BoolArray) -> dict[str, float]:
+def _part(
+    table: Any, shared: _Shared, mask: BoolArray, inside: BoolArray
+) -> dict[str, float]:
     m = table.shape[0]
     return {
         "n_features": inside.sum() / m,
         "importance": shared.share[inside].sum() / m,
-        "stability": importance_weighted_stability(table.multiply(mask)) if inside.any() else np.nan,
+        "stability": importance_weighted_stability(table.multiply(mask))
+        if inside.any()
+        else np.nan,
         "contribution": shared.contribution[inside].sum() if inside.any() else 0.0,
     }

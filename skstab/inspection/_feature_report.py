@@ -12,7 +12,11 @@ from numpy.typing import ArrayLike
 from skstab._checks import check_number
 from skstab._matrices import group_codes
 from skstab._typing import FloatArray, IndexArray, MatrixLike, RunsLike
-from skstab.inspection._clusters import check_columns, feature_clusters, pair_correlations
+from skstab.inspection._clusters import (
+    check_columns,
+    feature_clusters,
+    pair_correlations,
+)
 from skstab.inspection._instability import shares_of
 from skstab.inspection._publishing import Rule, reasons, sentence
 from skstab.inspection._report_columns import (
@@ -93,8 +97,14 @@ class FeatureReport:
     def _repr_html_(self) -> str:
         shown = self.table[self.table["frequency"] > 0]
         table: str = shown.head(_SHOWN).to_html(float_format="{:.3g}".format, na_rep="")
-        more = f"<p>{len(shown) - _SHOWN} further features in frame()</p>" if len(shown) > _SHOWN else ""
-        return f"<div><p><strong>{escape(self.sentence)}</strong></p>{table}{more}</div>"
+        more = (
+            f"<p>{len(shown) - _SHOWN} further features in frame()</p>"
+            if len(shown) > _SHOWN
+            else ""
+        )
+        return (
+            f"<div><p><strong>{escape(self.sentence)}</strong></p>{table}{more}</div>"
+        )
 
 
 def feature_report(
@@ -178,7 +188,9 @@ def feature_report(
     >>> report.left_out["x1"]
     'substitute of x2'
     """
-    check_number(threshold, "threshold", "a number above 0 and at most 1", above=0, most=1)
+    check_number(
+        threshold, "threshold", "a number above 0 and at most 1", above=0, most=1
+    )
     found, _ = supports_of(runs)
     _check_assessment(assessment, found.n_features)
     clusters = _Clusters.of(found, X, groups)
@@ -202,7 +214,9 @@ class _Clusters(NamedTuple):
         if groups is None and X is not None:
             groups = feature_clusters(X)
         known = groups is not None
-        labels, codes = group_codes(groups if known else np.arange(runs.n_features), runs.n_features)
+        labels, codes = group_codes(
+            groups if known else np.arange(runs.n_features), runs.n_features
+        )
         frequency = runs.grouped(codes).frequencies().to_numpy()
         best = representatives(runs.frequencies().to_numpy(), codes)
         return cls(labels if known else None, codes, frequency[codes], best[codes])
@@ -212,13 +226,19 @@ def _check_assessment(assessment: Any, n_features: int) -> None:
     if assessment is None:
         return
     if not hasattr(assessment, "chance"):
-        raise TypeError(f"assessment must be a SelectorAssessment, got {type(assessment).__name__}")
+        raise TypeError(
+            f"assessment must be a SelectorAssessment, got {type(assessment).__name__}"
+        )
     if len(assessment.chance.frequencies) != n_features:
         given = len(assessment.chance.frequencies)
-        raise ValueError(f"assessment must be of the {n_features} features of the runs, got one of {given}")
+        raise ValueError(
+            f"assessment must be of the {n_features} features of the runs, got one of {given}"
+        )
 
 
-def _table(runs: Runs, X: Any, clusters: _Clusters, reference: Any, rule: Rule) -> pd.DataFrame:
+def _table(
+    runs: Runs, X: Any, clusters: _Clusters, reference: Any, rule: Rule
+) -> pd.DataFrame:
     import pandas as pd
 
     frequency = runs.frequencies().to_numpy()
@@ -228,22 +248,36 @@ def _table(runs: Runs, X: Any, clusters: _Clusters, reference: Any, rule: Rule) 
         **_coefficients(runs, reference),
         "instability_share": shares_of(frequency),
         **({} if clusters.labels is None else _of_clusters(runs, X, clusters)),
-        **({} if rule.assessment is None else {"chance": rule.assessment.chance.frequencies}),
-        "reason": reasons(rule, frequency, clusters.frequency, clusters.best, runs.feature_names),
+        **(
+            {}
+            if rule.assessment is None
+            else {"chance": rule.assessment.chance.frequencies}
+        ),
+        "reason": reasons(
+            rule, frequency, clusters.frequency, clusters.best, runs.feature_names
+        ),
     }
-    order = most_frequent(clusters.frequency, frequency[clusters.best], -clusters.codes, frequency)
-    return pd.DataFrame(columns, index=pd.Index(runs.feature_names, name="feature")).iloc[order]
+    order = most_frequent(
+        clusters.frequency, frequency[clusters.best], -clusters.codes, frequency
+    )
+    return pd.DataFrame(
+        columns, index=pd.Index(runs.feature_names, name="feature")
+    ).iloc[order]
 
 
 def _coefficients(runs: Runs, reference: Any) -> dict[str, Any]:
     if runs.coefs is None:
         if reference is not None:
-            raise ValueError("reference needs runs with coefficients, of a linear model with one output")
+            raise ValueError(
+                "reference needs runs with coefficients, of a linear model with one output"
+            )
         return {}
     columns = coefficient_columns(runs.coefs) | sign_columns(runs.coefs)
     if reference is None:
         return columns
-    return columns | reference_columns(runs.coefs, check_reference(reference, runs.n_features))
+    return columns | reference_columns(
+        runs.coefs, check_reference(reference, runs.n_features)
+    )
 
 
 def _of_clusters(runs: Runs, X: Any, clusters: _Clusters) -> dict[str, Any]:
@@ -252,5 +286,9 @@ def _of_clusters(runs: Runs, X: Any, clusters: _Clusters) -> dict[str, Any]:
         "cluster": clusters.labels[clusters.codes],
         **frequency_columns(clusters.frequency, len(runs), "cluster_"),
         "representative": runs.feature_names[clusters.best],
-        **({} if X is None else {"correlation": pair_correlations(X, own, clusters.best)}),
+        **(
+            {}
+            if X is None
+            else {"correlation": pair_correlations(X, own, clusters.best)}
+        ),
     }

@@ -13,15 +13,27 @@ from scipy.sparse import issparse
 from skstab._checks import check_number, naming
 from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
 from skstab.inspection._importance import deviations, read_rows
-from skstab.inspection._margins import Margins, decisions_of, margins_of, predicted_margins
-from skstab.inspection._neighbour_flips import Moves, Neighbours, first_flips, neighbours_of
+from skstab.inspection._margins import (
+    Margins,
+    decisions_of,
+    margins_of,
+    predicted_margins,
+)
+from skstab.inspection._neighbour_flips import (
+    Moves,
+    Neighbours,
+    first_flips,
+    neighbours_of,
+)
 from skstab.inspection._tree_flips import first_tree_flips, trees_of
 
 __all__ = ["flip_importance"]
 
 
 _BATCH = 2**20  # numbers of one batch of changed rows
-_STEP = 1 / 32  # the first change, in standard deviations; twice that where margins are smooth
+_STEP = (
+    1 / 32
+)  # the first change, in standard deviations; twice that where margins are smooth
 _STEPS_AT_ONCE = 8
 _NEGLIGIBLE = 1e-6  # a smaller change counts as none
 _ZOOMS = 4  # how often the surroundings of a smallest margin are divided
@@ -123,7 +135,9 @@ def flip_importance(
     return _row_shares(1 / np.maximum(changes, _NEGLIGIBLE))
 
 
-def _smallest_changes(model: Any, X: Any, units: FloatArray, limit: float, tol: float) -> FloatArray:
+def _smallest_changes(
+    model: Any, X: Any, units: FloatArray, limit: float, tol: float
+) -> FloatArray:
     """Return the smallest change of each feature of each row that flips the decision, infinite if none does."""
     decisions = decisions_of(model, X)
     rows, features = np.nonzero(np.broadcast_to(units > 0, X.shape))
@@ -137,9 +151,13 @@ def _smallest_changes(model: Any, X: Any, units: FloatArray, limit: float, tol: 
     else:
         margins, smooth = margins_of(model, X, units, decisions)
         probe = _Probe(X, units, margins)
-        brackets = _brackets(probe, rows, features, _grid(limit, 2 * _STEP if smooth else _STEP), smooth)
+        brackets = _brackets(
+            probe, rows, features, _grid(limit, 2 * _STEP if smooth else _STEP), smooth
+        )
     changes = np.full(X.shape, np.inf)
-    np.minimum.at(changes, (brackets.row, brackets.feature), _boundaries(probe, brackets, tol))
+    np.minimum.at(
+        changes, (brackets.row, brackets.feature), _boundaries(probe, brackets, tol)
+    )
     return changes
 
 
@@ -164,16 +182,27 @@ class _Probe:
     units: FloatArray
     margins: Margins
 
-    def __call__(self, rows: IntArray, features: IntArray, changes: FloatArray) -> FloatArray:
+    def __call__(
+        self, rows: IntArray, features: IntArray, changes: FloatArray
+    ) -> FloatArray:
         """Return the margins after a change of one feature in each of the rows, in its units."""
-        return self._margins(rows, features, lambda old, part: old + changes[part] * self.units[features[part]])
+        return self._margins(
+            rows,
+            features,
+            lambda old, part: old + changes[part] * self.units[features[part]],
+        )
 
-    def flips_at(self, rows: IntArray, features: IntArray, values: FloatArray) -> BoolArray:
+    def flips_at(
+        self, rows: IntArray, features: IntArray, values: FloatArray
+    ) -> BoolArray:
         """Return whether the decision changes where a feature of each row gets another value."""
         return self._margins(rows, features, lambda _, part: values[part]) < 0
 
     def _margins(
-        self, rows: IntArray, features: IntArray, change: Callable[[FloatArray, slice], FloatArray]
+        self,
+        rows: IntArray,
+        features: IntArray,
+        change: Callable[[FloatArray, slice], FloatArray],
     ) -> FloatArray:
         margins = np.empty(len(rows))
         size = max(1, _BATCH // self.X.shape[1])
@@ -198,7 +227,9 @@ class _Brackets(NamedTuple):
     at_high: FloatArray
 
 
-def _brackets(probe: _Probe, rows: IntArray, features: IntArray, grid: FloatArray, smooth: bool) -> _Brackets:
+def _brackets(
+    probe: _Probe, rows: IntArray, features: IntArray, grid: FloatArray, smooth: bool
+) -> _Brackets:
     """Increase the change of each feature of each row, in both directions, until the decision changes."""
     every = np.arange(probe.X.shape[0])
     unchanged = probe(every, np.zeros_like(every), np.zeros(len(every)))
@@ -215,42 +246,88 @@ def _brackets(probe: _Probe, rows: IntArray, features: IntArray, grid: FloatArra
         found.append(_first_flips(rows, features, changes, margins[:, 1:], flips))
         left = np.asarray(~flips.any(axis=(0, 1)))
         if smooth:
-            dips, pairs = _dips(probe, rows, features, np.concatenate([earlier, changes]), margins)
+            dips, pairs = _dips(
+                probe, rows, features, np.concatenate([earlier, changes]), margins
+            )
             found.append(dips)
             left[pairs] = False
-        rows, features, before, earlier = rows[left], features[left], margins[:, -2:, left], changes[-2:-1]
+        rows, features, before, earlier = (
+            rows[left],
+            features[left],
+            margins[:, -2:, left],
+            changes[-2:-1],
+        )
         if not rows.size:
             break
     return _Brackets(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def _margins_at(probe: _Probe, rows: IntArray, features: IntArray, changes: FloatArray) -> FloatArray:
+def _margins_at(
+    probe: _Probe, rows: IntArray, features: IntArray, changes: FloatArray
+) -> FloatArray:
     """Return the margins of each row and feature after each change: directions × changes × pairs."""
     signed = np.multiply.outer([-1.0, 1.0], changes).ravel()
     n_pairs = len(rows)
-    margins = probe(np.tile(rows, len(signed)), np.tile(features, len(signed)), np.repeat(signed, n_pairs))
+    margins = probe(
+        np.tile(rows, len(signed)),
+        np.tile(features, len(signed)),
+        np.repeat(signed, n_pairs),
+    )
     return margins.reshape(2, len(changes), n_pairs)
 
 
-def _first_flips(rows: IntArray, features: IntArray, changes: FloatArray, margins: FloatArray, flips: Any) -> _Brackets:
+def _first_flips(
+    rows: IntArray,
+    features: IntArray,
+    changes: FloatArray,
+    margins: FloatArray,
+    flips: Any,
+) -> _Brackets:
     """Return the smallest change that flips each pair, in the direction or directions in which it does."""
     first = flips.any(axis=0).argmax(axis=0)
     side, pair = np.nonzero(flips[:, first, np.arange(len(rows))])
     place, sign = first[pair], (2 * side - 1).astype(np.float64)
     at_low, at_high = margins[side, place, pair], margins[side, place + 1, pair]
-    return _Brackets(rows[pair], features[pair], sign, changes[place], changes[place + 1], at_low, at_high)
+    return _Brackets(
+        rows[pair],
+        features[pair],
+        sign,
+        changes[place],
+        changes[place + 1],
+        at_low,
+        at_high,
+    )
 
 
 def _dips(
-    probe: _Probe, rows: IntArray, features: IntArray, changes: FloatArray, margins: FloatArray
+    probe: _Probe,
+    rows: IntArray,
+    features: IntArray,
+    changes: FloatArray,
+    margins: FloatArray,
 ) -> tuple[_Brackets, IntArray]:
     """Return the flips between changes that both keep the decision, and the pairs that have them."""
     side, place, pair = _low_points(changes, margins)
     low, high = np.maximum(changes[place - 1], 0.0), changes[place + 1]
-    at_low = np.where(changes[place - 1] < 0, margins[side, place, pair], margins[side, place - 1, pair])
+    at_low = np.where(
+        changes[place - 1] < 0,
+        margins[side, place, pair],
+        margins[side, place - 1, pair],
+    )
     sign = (2 * side - 1).astype(np.float64)
-    around = _Brackets(rows[pair], features[pair], sign, low, high, at_low, margins[side, place + 1, pair])
-    found, which = [_take(around, np.zeros(0, dtype=np.intp))], [np.zeros(0, dtype=np.intp)]
+    around = _Brackets(
+        rows[pair],
+        features[pair],
+        sign,
+        low,
+        high,
+        at_low,
+        margins[side, place + 1, pair],
+    )
+    found, which = (
+        [_take(around, np.zeros(0, dtype=np.intp))],
+        [np.zeros(0, dtype=np.intp)],
+    )
     for _ in range(_ZOOMS):
         if not pair.size:
             break
@@ -258,10 +335,14 @@ def _dips(
         found.append(flips)
         which.append(pair[hits])
         pair = pair[rest]
-    return _Brackets(*map(np.concatenate, zip(*found, strict=True))), np.concatenate(which)
+    return _Brackets(*map(np.concatenate, zip(*found, strict=True))), np.concatenate(
+        which
+    )
 
 
-def _low_points(changes: FloatArray, margins: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+def _low_points(
+    changes: FloatArray, margins: FloatArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return the direction, place and pair of the smallest margins near which a convex one can be below 0."""
     left, centre, right = margins[:, :-2], margins[:, 1:-1], margins[:, 2:]
     steps = np.diff(changes)
@@ -269,21 +350,33 @@ def _low_points(changes: FloatArray, margins: FloatArray) -> tuple[IntArray, Int
     # A convex margin falls no faster after the smallest one than before it.
     lowest = centre - np.maximum((left - centre) * ratio, (right - centre) / ratio)
     kept = ~np.logical_or.accumulate(margins < 0, axis=1)[:, 2:]
-    side, place, pair = np.nonzero(kept & (centre <= left) & (centre <= right) & (lowest < 0))
+    side, place, pair = np.nonzero(
+        kept & (centre <= left) & (centre <= right) & (lowest < 0)
+    )
     return side, place + 1, pair
 
 
-def _divide(probe: _Probe, around: _Brackets) -> tuple[_Brackets, IntArray, _Brackets, IntArray]:
+def _divide(
+    probe: _Probe, around: _Brackets
+) -> tuple[_Brackets, IntArray, _Brackets, IntArray]:
     """Try changes inside: return the flips, which have one, and the surroundings of the smallest margins elsewhere."""
     changes = np.linspace(around.low, around.high, _PARTS + 1)
-    rows, features = np.tile(around.row, _PARTS - 1), np.tile(around.feature, _PARTS - 1)
-    inner = probe(rows, features, (around.sign * changes[1:-1]).ravel()).reshape(_PARTS - 1, -1)
+    rows, features = (
+        np.tile(around.row, _PARTS - 1),
+        np.tile(around.feature, _PARTS - 1),
+    )
+    inner = probe(rows, features, (around.sign * changes[1:-1]).ravel()).reshape(
+        _PARTS - 1, -1
+    )
     margins = np.vstack([around.at_low, inner, around.at_high])
     flips = np.asarray((inner < 0).any(axis=0))
     hits = np.flatnonzero(flips)
     first, lowest = (margins < 0).argmax(axis=0), margins[1:-1].argmin(axis=0) + 1
     every = np.arange(len(flips))
-    centre, ends = margins[lowest, every], np.maximum(margins[lowest - 1, every], margins[lowest + 1, every])
+    centre, ends = (
+        margins[lowest, every],
+        np.maximum(margins[lowest - 1, every], margins[lowest + 1, every]),
+    )
     rest = np.flatnonzero(~flips & (2 * centre < ends))
     return (
         _between(around, changes, margins, hits, first[hits] - 1, first[hits]),
@@ -294,11 +387,23 @@ def _divide(probe: _Probe, around: _Brackets) -> tuple[_Brackets, IntArray, _Bra
 
 
 def _between(
-    around: _Brackets, changes: FloatArray, margins: FloatArray, which: IntArray, start: IntArray, stop: IntArray
+    around: _Brackets,
+    changes: FloatArray,
+    margins: FloatArray,
+    which: IntArray,
+    start: IntArray,
+    stop: IntArray,
 ) -> _Brackets:
     """Return the parts between two places each."""
-    ends = changes[start, which], changes[stop, which], margins[start, which], margins[stop, which]
-    return _Brackets(around.row[which], around.feature[which], around.sign[which], *ends)
+    ends = (
+        changes[start, which],
+        changes[stop, which],
+        margins[start, which],
+        margins[stop, which],
+    )
+    return _Brackets(
+        around.row[which], around.feature[which], around.sign[which], *ends
+    )
 
 
 def _take(brackets: _Brackets, which: IntArray) -> _Brackets:
@@ -306,27 +411,44 @@ def _take(brackets: _Brackets, which: IntArray) -> _Brackets:
 
 
 def _neighbour_brackets(
-    neighbours: Neighbours, probe: _Probe, rows: IntArray, features: IntArray, chosen: IntArray, limit: float
+    neighbours: Neighbours,
+    probe: _Probe,
+    rows: IntArray,
+    features: IntArray,
+    chosen: IntArray,
+    limit: float,
 ) -> _Brackets:
     """Return the changes in both directions at which the decision of nearest neighbours first flips.
 
     Those that are missing because of ties are searched in steps.
     """
-    row, feature, sign = np.tile(rows, 2), np.tile(features, 2), np.repeat([-1.0, 1.0], len(rows))
+    row, feature, sign = (
+        np.tile(rows, 2),
+        np.tile(features, 2),
+        np.repeat([-1.0, 1.0], len(rows)),
+    )
     moves = Moves(row, feature, sign * probe.units[feature], chosen[row])
     low, high = first_flips(neighbours, probe.X, moves, limit)
     keeps, flips = np.ones(len(row)), np.full(len(row), -1.0)
-    found = _take(_Brackets(row, feature, sign, low, high, keeps, flips), np.flatnonzero(np.isfinite(high)))
+    found = _take(
+        _Brackets(row, feature, sign, low, high, keeps, flips),
+        np.flatnonzero(np.isfinite(high)),
+    )
     tied = np.isnan(high).reshape(2, -1).any(axis=0)
     if not tied.any():
         return found
-    searched = _brackets(probe, rows[tied], features[tied], _grid(limit, _STEP), smooth=False)
+    searched = _brackets(
+        probe, rows[tied], features[tied], _grid(limit, _STEP), smooth=False
+    )
     return _Brackets._make(map(np.concatenate, zip(found, searched, strict=True)))
 
 
 def _grid(limit: float, step: float) -> FloatArray:
     """Changes to try: equal steps from 0 to 1, steps of twice the size to 2, and so on to 8; then doubling."""
-    tiers = [np.arange(0.0, 1.0, step), *(np.arange(k, 2 * k, 2 * k * step) for k in (1.0, 2.0, 4.0))]
+    tiers = [
+        np.arange(0.0, 1.0, step),
+        *(np.arange(k, 2 * k, 2 * k * step) for k in (1.0, 2.0, 4.0)),
+    ]
     n_doublings = max(0, int(np.ceil(np.log2(limit / 8))))
     changes = np.concatenate([*tiers, 8 * 2.0 ** np.arange(n_doublings)])
     return np.append(changes[changes < limit], limit)
@@ -344,8 +466,14 @@ def _boundaries(probe: _Probe, brackets: _Brackets, tol: float) -> FloatArray:
     active = np.arange(len(low))
     while active.size:
         width, drop = high[active] - low[active], at_low[active] - at_high[active]
-        middle = low[active] + width * np.where(halve[active], 0.5, at_low[active] / drop)
-        margin = probe(brackets.row[active], brackets.feature[active], brackets.sign[active] * middle)
+        middle = low[active] + width * np.where(
+            halve[active], 0.5, at_low[active] / drop
+        )
+        margin = probe(
+            brackets.row[active],
+            brackets.feature[active],
+            brackets.sign[active] * middle,
+        )
         keeps, flips = active[margin >= 0], active[margin < 0]
         low[keeps], at_low[keeps] = middle[margin >= 0], margin[margin >= 0]
         high[flips], at_high[flips] = middle[margin < 0], margin[margin < 0]

@@ -18,7 +18,13 @@ from skstab._pipelines import class_name
 from skstab._statistics import column_deviations, column_ranges
 from skstab._typing import Estimator, FloatArray, IntArray, MatrixLike
 
-__all__ = ["deviations", "linear_importance", "margin_importance", "read_rows", "shares"]
+__all__ = [
+    "deviations",
+    "linear_importance",
+    "margin_importance",
+    "read_rows",
+    "shares",
+]
 
 
 _BATCH = 2**20  # numbers of one batch of kernel matrices
@@ -29,10 +35,14 @@ _BATCH = 2**20  # numbers of one batch of kernel matrices
 
 def read_rows(model: Any, X: Any) -> Any:
     """Check the rows a model was fitted on."""
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, input_name="X")
+    X = check_array(
+        X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2, input_name="X"
+    )
     expected = getattr(model, "n_features_in_", X.shape[1])
     if X.shape[1] != expected:
-        raise ValueError(f"X has {X.shape[1]} features, but {class_name(model)} was fitted on {expected}")
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {class_name(model)} was fitted on {expected}"
+        )
     return X
 
 
@@ -45,14 +55,22 @@ def deviations(X: Any) -> FloatArray:
 def shares(values: FloatArray) -> FloatArray:
     """Scale importances to sum to the number of features that have any: equation (7) of hamer2021."""
     total = values.sum()
-    return np.count_nonzero(values) * values / total if total > 0 else np.zeros_like(values)
+    return (
+        np.count_nonzero(values) * values / total
+        if total > 0
+        else np.zeros_like(values)
+    )
 
 
 # -- linear models -----------------------------------------------------------------------------------------------------
 
 
 @naming("model", "X", "y")
-def linear_importance(model: Estimator, X: MatrixLike, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
+def linear_importance(
+    model: Estimator,
+    X: MatrixLike,
+    y: ArrayLike | None = None,  # noqa: ARG001
+) -> FloatArray:
     """Importance of the features of a linear model: its weights on features of unit variance.
 
     Parameters
@@ -95,7 +113,9 @@ def linear_importance(model: Estimator, X: MatrixLike, y: ArrayLike | None = Non
     units = deviations(read_rows(model, X))
     rows = np.atleast_2d(_dense(coef))
     if rows.ndim > 2 or rows.shape[1] != len(units):
-        raise ValueError(f"model.coef_ must have one column for each of the {len(units)} features, got {rows.shape}")
+        raise ValueError(
+            f"model.coef_ must have one column for each of the {len(units)} features, got {rows.shape}"
+        )
     return shares(_scaled_products(np.hypot.reduce(rows, axis=0), units))
 
 
@@ -103,18 +123,26 @@ def _scaled_products(a: FloatArray, b: FloatArray) -> FloatArray:
     """Products of numbers that may be very large or small, over a power of two that brings the largest near 1."""
     (a, powers), (b, others) = np.frexp(a), np.frexp(b)
     powers = powers + others
-    return np.asarray(np.ldexp(a * b, powers - powers.max(where=a * b != 0, initial=-4096)))
+    return np.asarray(
+        np.ldexp(a * b, powers - powers.max(where=a * b != 0, initial=-4096))
+    )
 
 
 def _dense(values: Any) -> FloatArray:
-    return np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+    return np.asarray(
+        values.toarray() if issparse(values) else values, dtype=np.float64
+    )
 
 
 # -- kernel machines ---------------------------------------------------------------------------------------------------
 
 
 @naming("model", "X", "y")
-def margin_importance(model: Any, X: MatrixLike, y: ArrayLike | None = None) -> FloatArray:  # noqa: ARG001  a getter's signature
+def margin_importance(
+    model: Any,
+    X: MatrixLike,
+    y: ArrayLike | None = None,  # noqa: ARG001
+) -> FloatArray:
     """Importance of the features of a support vector machine: the contribution of each to the margin.
 
     By how much the squared norm of the weights, in the space of the kernel, changes when a feature is left out of the
@@ -165,7 +193,11 @@ def margin_importance(model: Any, X: MatrixLike, y: ArrayLike | None = None) -> 
     >>> margin_importance(SVC(kernel="poly", degree=2, coef0=1).fit(X, y), X).round(1)
     array([2.4, 2.6, 0. , 0. , 0. ])
     """
-    missing = [name for name in ("dual_coef_", "support_vectors_", "kernel") if not hasattr(model, name)]
+    missing = [
+        name
+        for name in ("dual_coef_", "support_vectors_", "kernel")
+        if not hasattr(model, name)
+    ]
     if missing:
         raise ValueError(
             f"model must be a fitted support vector machine with a kernel, {class_name(model)} has no {missing[0]}"
@@ -183,12 +215,19 @@ def _binary_problems(dual: FloatArray, n_support: IntArray) -> FloatArray:
     # The support vectors of class i against class j have row j of the coefficients, or j − 1 where j > i.
     sides = np.repeat(np.arange(len(dual) + 1), n_support)
     pairs = list(combinations(range(len(dual) + 1), 2))
-    return np.array([np.where(sides == i, dual[j - 1], np.where(sides == j, dual[i], 0.0)) for i, j in pairs])
+    return np.array(
+        [
+            np.where(sides == i, dual[j - 1], np.where(sides == j, dual[i], 0.0))
+            for i, j in pairs
+        ]
+    )
 
 
 def _margin_losses(gaps: FloatArray, problems: FloatArray) -> FloatArray:
     """Sum |W² − W²₋f| over the problems for each feature, given K − K₋f: equation (8)."""
-    losses = np.einsum("pbl,pl->pb", np.tensordot(problems, gaps, axes=(1, 1)), problems)
+    losses = np.einsum(
+        "pbl,pl->pb", np.tensordot(problems, gaps, axes=(1, 1)), problems
+    )
     return np.asarray(np.abs(losses).sum(axis=0))
 
 
@@ -218,11 +257,15 @@ def _kernel_gaps(model: Any, X: Any) -> Iterator[FloatArray]:
 def _places(model: Any, X: Any) -> IntArray:
     n = model.shape_fit_[0]
     if X.shape[0] != n:
-        raise ValueError(f"X must be the {n} rows that {class_name(model)} was fitted on, got {X.shape[0]} rows")
+        raise ValueError(
+            f"X must be the {n} rows that {class_name(model)} was fitted on, got {X.shape[0]} rows"
+        )
     return np.asarray(model.support_)
 
 
-def _callable_gaps(kernel: Callable[..., Any], vectors: FloatArray) -> Iterator[FloatArray]:
+def _callable_gaps(
+    kernel: Callable[..., Any], vectors: FloatArray
+) -> Iterator[FloatArray]:
     whole = _dense(kernel(vectors, vectors))
     for f in range(vectors.shape[1]):
         without = vectors.copy()
@@ -230,7 +273,9 @@ def _callable_gaps(kernel: Callable[..., Any], vectors: FloatArray) -> Iterator[
         yield (whole - _dense(kernel(without, without)))[None]
 
 
-def _gap_of(model: Any, vectors: Any, gamma: float) -> Callable[[FloatArray], FloatArray]:
+def _gap_of(
+    model: Any, vectors: Any, gamma: float
+) -> Callable[[FloatArray], FloatArray]:
     """Return the function from the values of features to K − K₋f, by the form of the kernel."""
     kernel = model.kernel
     if kernel == "linear":

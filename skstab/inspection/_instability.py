@@ -75,7 +75,9 @@ class InstabilityShares:
     def _summary(self) -> str:
         if self.due_to_substitutes is None:
             return f"stability {self.stability:.2f}; the part due to substitutes is not known: {self.reason}"
-        stability = f"stability {self.stability:.2f}, of clusters {self.cluster_stability:.2f}"
+        stability = (
+            f"stability {self.stability:.2f}, of clusters {self.cluster_stability:.2f}"
+        )
         return f"{stability}: {self.due_to_substitutes:.0%} of the instability is due to substitutes"
 
     def __repr__(self) -> str:
@@ -87,7 +89,9 @@ class InstabilityShares:
         return f"<div><p><strong>{escape(self._summary())}</strong></p>{html}</div>"
 
 
-def instability_shares(runs: RunsLike, *, groups: ArrayLike | None = None) -> InstabilityShares:
+def instability_shares(
+    runs: RunsLike, *, groups: ArrayLike | None = None
+) -> InstabilityShares:
     """Share out the instability of a selection among features, clusters and substitutes.
 
     Parameters
@@ -137,12 +141,16 @@ def instability_shares(runs: RunsLike, *, groups: ArrayLike | None = None) -> In
     columns = {"frequency": frequency, "share": shares_of(frequency)}
     if groups is None:
         table = _sorted(columns, found.feature_names)
-        return InstabilityShares(table, None, stability, None, None, "no groups of features were given")
+        return InstabilityShares(
+            table, None, stability, None, None, "no groups of features were given"
+        )
     labels, codes = group_codes(groups, found.n_features)
     table = _sorted({**columns, "cluster": labels[codes]}, found.feature_names)
     forgiving = effective_stability(supports, groups=codes)
     part, reason = due_to_substitutes(stability, forgiving)
-    return InstabilityShares(table, _clusters(found, labels, codes), stability, forgiving, part, reason)
+    return InstabilityShares(
+        table, _clusters(found, labels, codes), stability, forgiving, part, reason
+    )
 
 
 def shares_of(frequency: FloatArray) -> FloatArray:
@@ -152,14 +160,20 @@ def shares_of(frequency: FloatArray) -> FloatArray:
     return variance / total if total > 0 else np.zeros(len(variance))
 
 
-def due_to_substitutes(stability: float, forgiving: float) -> tuple[float | None, str | None]:
+def due_to_substitutes(
+    stability: float, forgiving: float
+) -> tuple[float | None, str | None]:
     """(φ_C − φ)/(1 − φ) where it is a part; otherwise None and the reason."""
     if stability >= 1:
         return None, "all runs agree, there is no instability"
     part = (forgiving - stability) / (1 - stability)
     if -1e-12 <= part <= 1 + 1e-12:
         return float(np.clip(part, 0, 1)), None
-    why = "clusters are less stable than features" if part < 0 else "the effective stability exceeds 1"
+    why = (
+        "clusters are less stable than features"
+        if part < 0
+        else "the effective stability exceeds 1"
+    )
     return None, f"{why} ({forgiving:.2f} for clusters, {stability:.2f} for features)"
 
 
@@ -172,7 +186,9 @@ def _clusters(runs: Runs, labels: Any, codes: IndexArray) -> pd.DataFrame:
     return _sorted(columns, labels, index="cluster")
 
 
-def _sorted(columns: dict[str, Any], names: Any, *, index: str = "feature") -> pd.DataFrame:
+def _sorted(
+    columns: dict[str, Any], names: Any, *, index: str = "feature"
+) -> pd.DataFrame:
     import pandas as pd
 
     order = most_frequent(columns["share"], columns["frequency"])

@@ -28,14 +28,20 @@ def decisions_of(model: Any, X: Any) -> NDArray[Any]:
     """Return the class of each row."""
     has_tags = hasattr(model, "__sklearn_tags__")
     if not hasattr(model, "predict") or (has_tags and is_regressor(model)):
-        raise ValueError(f"model must be a classifier, whose decisions can flip, got {class_name(model)}")
+        raise ValueError(
+            f"model must be a classifier, whose decisions can flip, got {class_name(model)}"
+        )
     decisions = np.asarray(model.predict(_named(model, X)))
     if decisions.ndim != 1:
-        raise ValueError(f"model must decide on one class for each row, {class_name(model)} decides on several")
+        raise ValueError(
+            f"model must decide on one class for each row, {class_name(model)} decides on several"
+        )
     return decisions
 
 
-def margins_of(model: Any, X: Any, units: FloatArray, decisions: NDArray[Any]) -> tuple[Margins, bool]:
+def margins_of(
+    model: Any, X: Any, units: FloatArray, decisions: NDArray[Any]
+) -> tuple[Margins, bool]:
     """Return the margins of changed rows, and whether they are smooth."""
     columns = _columns_of(model)
     smooth = columns is not None and _is_smooth(columns, X, units)
@@ -50,7 +56,9 @@ def margins_of(model: Any, X: Any, units: FloatArray, decisions: NDArray[Any]) -
 
 def predicted_margins(model: Any, decisions: NDArray[Any]) -> Margins:
     """Return margins of 1 and -1 by `predict`."""
-    return lambda changed, rows: np.where(model.predict(_named(model, changed)) == decisions[rows], 1.0, -1.0)
+    return lambda changed, rows: np.where(
+        model.predict(_named(model, changed)) == decisions[rows], 1.0, -1.0
+    )
 
 
 def _columns_of(model: Any) -> Columns | None:
@@ -79,9 +87,13 @@ def _is_smooth(columns: Columns, X: Any, units: FloatArray) -> bool:
     return bool(changes.mean() > 0.5)
 
 
-def _chosen_columns(model: Any, columns: FloatArray, decisions: NDArray[Any]) -> IntArray | None:
+def _chosen_columns(
+    model: Any, columns: FloatArray, decisions: NDArray[Any]
+) -> IntArray | None:
     """Return the class with the largest value, or None if the model does not decide by it."""
-    labels = np.asarray(getattr(model, "classes_", (-1, 1)))  # outlier detectors have no classes_
+    labels = np.asarray(
+        getattr(model, "classes_", (-1, 1))
+    )  # outlier detectors have no classes_
     if columns.shape[1] != len(labels):
         return None
     chosen = columns.argmax(axis=1)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["model_frequencies"]
 
 
-def model_frequencies(runs: RunsLike, *, share: float = 0.8, max_models: int = 20) -> pd.DataFrame:
+def model_frequencies(
+    runs: RunsLike, *, share: float = 0.8, max_models: int = 20
+) -> pd.DataFrame:
     """Tabulate the sets of features that were selected most often, as a whole.
 
     Parameters
@@ -83,10 +85,16 @@ def _keys(csr: Any) -> Iterable[tuple[int, ...]]:
 def _until(counted: list[tuple[Any, int]], n_runs: float) -> list[tuple[Any, int]]:
     """Sets until they make up so many runs."""
     before = np.cumsum([0, *(count for _, count in counted)])[:-1]
-    return [entry for entry, so_far in zip(counted, before, strict=True) if so_far < n_runs - 1e-9]
+    return [
+        entry
+        for entry, so_far in zip(counted, before, strict=True)
+        if so_far < n_runs - 1e-9
+    ]
 
 
-def _table(runs: Runs, listed: list[tuple[tuple[int, ...], int]], refit: tuple[int, ...] | None) -> pd.DataFrame:
+def _table(
+    runs: Runs, listed: list[tuple[tuple[int, ...], int]], refit: tuple[int, ...] | None
+) -> pd.DataFrame:
     import pandas as pd
 
     counts = np.array([count for _, count in listed], dtype=np.int64)
@@ -97,5 +105,7 @@ def _table(runs: Runs, listed: list[tuple[tuple[int, ...], int]], refit: tuple[i
         "frequency": counts / len(runs),
         "cumulative": np.cumsum(counts) / len(runs),
     }
-    marked = {} if refit is None else {"refit": [columns == refit for columns, _ in listed]}
+    marked = (
+        {} if refit is None else {"refit": [columns == refit for columns, _ in listed]}
+    )
     return pd.DataFrame(columns | marked)

@@ -46,16 +46,31 @@ class Moves(NamedTuple):
 def neighbours_of(model: Any, X: Any) -> Neighbours | None:
     """Return the neighbours of a classifier that decides by Euclidean distances of dense rows, None of any other."""
     # A class derived from it may decide in another way.
-    if type(model) is not KNeighborsClassifier or model.effective_metric_ != "euclidean":
+    if (
+        type(model) is not KNeighborsClassifier
+        or model.effective_metric_ != "euclidean"
+    ):
         return None
     rows, classes = neighbour_rows(model)
-    if issparse(X) or issparse(rows) or model.weights not in ("uniform", "distance", None):
+    if (
+        issparse(X)
+        or issparse(rows)
+        or model.weights not in ("uniform", "distance", None)
+    ):
         return None
     rows = np.asarray(rows, dtype=np.float64)
-    return Neighbours(rows, np.asarray(classes), model.classes_, model.n_neighbors, model.weights == "distance")
+    return Neighbours(
+        rows,
+        np.asarray(classes),
+        model.classes_,
+        model.n_neighbors,
+        model.weights == "distance",
+    )
 
 
-def first_flips(neighbours: Neighbours, X: FloatArray, moves: Moves, limit: float) -> tuple[FloatArray, FloatArray]:
+def first_flips(
+    neighbours: Neighbours, X: FloatArray, moves: Moves, limit: float
+) -> tuple[FloatArray, FloatArray]:
     """Return changes between which each decision first flips: equal with equal votes, infinite if none does.
 
     They are missing (NaN) where rows of different classes stay equally far, because the model orders those as it likes.
@@ -65,7 +80,11 @@ def first_flips(neighbours: Neighbours, X: FloatArray, moves: Moves, limit: floa
     for start in range(0, len(moves.row), size):
         part = slice(start, start + size)
         some = Moves._make(column[part] for column in moves)
-        slopes = 2 * some.unit[:, None] * (X[some.row, some.feature][:, None] - neighbours.rows.T[some.feature])
+        slopes = (
+            2
+            * some.unit[:, None]
+            * (X[some.row, some.feature][:, None] - neighbours.rows.T[some.feature])
+        )
         own, places = np.unique(some.row, return_inverse=True)
         squares = cdist(X[own], neighbours.rows, "sqeuclidean")[places]
         low[part], high[part] = _walk(neighbours, squares, slopes, some, limit)
@@ -97,7 +116,9 @@ class _Lines:
         # Lines below the k-th cross it if they are steeper, those above it if they are less steep.
         ahead = np.where(self.inside, turn > 0, turn < 0)
         crossings = np.full(turn.shape, np.inf)
-        np.divide(self.a[pairs, kth][:, None] - self.a, turn, out=crossings, where=ahead)
+        np.divide(
+            self.a[pairs, kth][:, None] - self.a, turn, out=crossings, where=ahead
+        )
         other = crossings.argmin(axis=1)
         return crossings[pairs, other], other
 
@@ -119,7 +140,9 @@ def _lines(a: FloatArray, b: FloatArray, classes: IntArray, k: int) -> _Lines:
     """Return the lines that can be among the k nearest, in their order after a change as small as can be."""
     a = _rounded(a)
     order = np.lexsort((b, a), axis=-1)
-    order = np.take_along_axis(order, _entering(np.take_along_axis(b, order, axis=1), k), axis=1)
+    order = np.take_along_axis(
+        order, _entering(np.take_along_axis(b, order, axis=1), k), axis=1
+    )
     a, b = np.take_along_axis(a, order, axis=1), np.take_along_axis(b, order, axis=1)
     members = np.tile(np.arange(k), (len(a), 1))
     inside = np.broadcast_to(np.arange(a.shape[1]) < k, a.shape).copy()
@@ -193,17 +216,32 @@ def _equal_votes(
 
 
 def _weighted_votes(
-    neighbours: Neighbours, lines: _Lines, moves: Moves, now: FloatArray, then: FloatArray
+    neighbours: Neighbours,
+    lines: _Lines,
+    moves: Moves,
+    now: FloatArray,
+    then: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the changes tried between which the decision flips, until the next crossing."""
-    own_a, own_b = (np.take_along_axis(values, lines.members, axis=1) for values in (lines.a, lines.b))
+    own_a, own_b = (
+        np.take_along_axis(values, lines.members, axis=1)
+        for values in (lines.a, lines.b)
+    )
     square = moves.unit[:, None] ** 2
     # The weight of a row is largest at the point nearest to it: changes are tried there as well.
     nearest = np.clip(-own_b / (2 * square), now[:, None], then[:, None])
-    tried = np.sort(np.hstack([np.linspace(now, then, _BETWEEN + 2, axis=1), nearest]), axis=1)
-    squares = own_a[:, None] + own_b[:, None] * tried[:, :, None] + square[:, :, None] * tried[:, :, None] ** 2
+    tried = np.sort(
+        np.hstack([np.linspace(now, then, _BETWEEN + 2, axis=1), nearest]), axis=1
+    )
+    squares = (
+        own_a[:, None]
+        + own_b[:, None] * tried[:, :, None]
+        + square[:, :, None] * tried[:, :, None] ** 2
+    )
     weights = 1 / np.sqrt(np.maximum(squares, np.finfo(float).tiny))
-    flips = (weights @ _one_hot(neighbours, lines)).argmax(axis=2) != moves.chosen[:, None]
+    flips = (weights @ _one_hot(neighbours, lines)).argmax(axis=2) != moves.chosen[
+        :, None
+    ]
     first, pairs = flips.argmax(axis=1), np.arange(len(now))
     none = ~flips.any(axis=1)
     low, high = tried[pairs, np.maximum(first - 1, 0)], tried[pairs, first]
@@ -212,4 +250,6 @@ def _weighted_votes(
 
 def _one_hot(neighbours: Neighbours, lines: _Lines) -> FloatArray:
     """Return the classes of the members as indicators: moves × members × classes."""
-    return np.eye(len(neighbours.labels))[np.take_along_axis(lines.classes, lines.members, axis=1)]
+    return np.eye(len(neighbours.labels))[
+        np.take_along_axis(lines.classes, lines.members, axis=1)
+    ]

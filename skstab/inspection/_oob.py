@@ -24,7 +24,12 @@ Scores: TypeAlias = Callable[[Any, FloatArray], FloatArray]
 
 @naming("model", "X", "y")
 def oob_permutation_importance(
-    model: Estimator, X: MatrixLike, y: ArrayLike, *, n_repeats: int = 1, random_state: RandomState = None
+    model: Estimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    n_repeats: int = 1,
+    random_state: RandomState = None,
 ) -> FloatArray:
     """Importance of the features of a forest: the accuracy that its trees lose when a feature is permuted.
 
@@ -87,16 +92,26 @@ def oob_permutation_importance(
     >>> runs.importances_.argmax(axis=1)
     array([2, 2, 2, 2])
     """
-    repeats, entropy = check_int(n_repeats, "n_repeats", least=1), draw_entropy(random_state)
-    rows = check_array(read_rows(model, X), accept_sparse="csr", dtype=np.float32, order="C")
-    samples, (target, scores) = _samples_of(model, rows), _scores_of(model, y, rows.shape[0])
+    repeats, entropy = (
+        check_int(n_repeats, "n_repeats", least=1),
+        draw_entropy(random_state),
+    )
+    rows = check_array(
+        read_rows(model, X), accept_sparse="csr", dtype=np.float32, order="C"
+    )
+    samples, (target, scores) = (
+        _samples_of(model, rows),
+        _scores_of(model, y, rows.shape[0]),
+    )
     lost = [
         _lost_by_permuting(tree, rows, target, scores, repeats, stream(entropy, number))
         for number, tree in enumerate(_trees_of(model, samples, rows.shape))
         if len(tree.outside) > 1
     ]
     if not lost:
-        raise ValueError(f"each tree of {class_name(model)} has seen nearly all rows: there are none to permute")
+        raise ValueError(
+            f"each tree of {class_name(model)} has seen nearly all rows: there are none to permute"
+        )
     return np.asarray(np.mean(lost, axis=0))
 
 
@@ -117,14 +132,18 @@ class _Tree(NamedTuple):
 
 
 def _samples_of(model: Any, X: Any) -> list[Any]:
-    if not hasattr(model, "estimators_samples_") or not getattr(model, "bootstrap", False):
+    if not hasattr(model, "estimators_samples_") or not getattr(
+        model, "bootstrap", False
+    ):
         raise ValueError(
             f"model must be a forest with bootstrap samples (bootstrap=True), {class_name(model)} has none: each of "
             "its trees has seen all rows"
         )
     samples = list(model.estimators_samples_)
     if max(sample.max(initial=0) for sample in samples) >= X.shape[0]:
-        raise ValueError(f"X must be the rows that {class_name(model)} was fitted on, got only {X.shape[0]} rows")
+        raise ValueError(
+            f"X must be the rows that {class_name(model)} was fitted on, got only {X.shape[0]} rows"
+        )
     return samples
 
 
@@ -132,7 +151,12 @@ def _trees_of(model: Any, samples: list[Any], shape: tuple[int, int]) -> list[_T
     every = np.arange(shape[1])
     columns = getattr(model, "estimators_features_", [every] * len(samples))
     return [
-        _Tree(member, np.asarray(own), _used(member, len(own)), np.setdiff1d(np.arange(shape[0]), sample))
+        _Tree(
+            member,
+            np.asarray(own),
+            _used(member, len(own)),
+            np.setdiff1d(np.arange(shape[0]), sample),
+        )
         for member, own, sample in zip(model.estimators_, columns, samples, strict=True)
     ]
 
@@ -145,19 +169,25 @@ def _used(member: Any, n_columns: int) -> IntArray:
     return split_on[split_on >= 0]
 
 
-def _lost_by_permuting(tree: _Tree, X: Any, target: Any, scores: Scores, repeats: int, rng: Any) -> FloatArray:
+def _lost_by_permuting(
+    tree: _Tree, X: Any, target: Any, scores: Scores, repeats: int, rng: Any
+) -> FloatArray:
     """Return what each feature loses when it is permuted among the rows outside of a tree."""
     lost, n_rows = np.zeros(X.shape[1]), len(tree.outside)
     if not len(tree.used):
         return lost
     inside = X[tree.outside]
-    known = np.ascontiguousarray((inside.toarray() if hasattr(inside, "toarray") else inside)[:, tree.columns])
+    known = np.ascontiguousarray(
+        (inside.toarray() if hasattr(inside, "toarray") else inside)[:, tree.columns]
+    )
     order = rng.random_sample((repeats, len(tree.used), n_rows)).argsort(axis=-1)
     asked = np.tile(known, (1 + repeats * len(tree.used), 1, 1))
     changed = asked[1:].reshape(repeats, len(tree.used), n_rows, -1)
     for place, column in enumerate(tree.used):
         changed[:, place, :, column] = known[order[:, place], column]
-    predicted = _predictions(tree.model, asked.reshape(-1, known.shape[1])).reshape(-1, n_rows)
+    predicted = _predictions(tree.model, asked.reshape(-1, known.shape[1])).reshape(
+        -1, n_rows
+    )
     whole, *others = scores(target[tree.outside], predicted)
     decrease = whole - np.reshape(others, (repeats, len(tree.used))).mean(axis=0)
     np.add.at(lost, tree.columns[tree.used], decrease)
@@ -177,14 +207,18 @@ def _scores_of(model: Any, y: Any, n_rows: int) -> tuple[Any, Scores]:
     """Return the target as members know it, and the score of their predictions."""
     target = np.asarray(y)
     if target.ndim != 1 or len(target) != n_rows:
-        raise ValueError(f"y must have one entry for each of the {n_rows} rows of X, got shape {target.shape}")
+        raise ValueError(
+            f"y must have one entry for each of the {n_rows} rows of X, got shape {target.shape}"
+        )
     if target.dtype.names is not None:
         return target, _concordance
     if hasattr(model, "classes_") and is_classifier(model):
         # Members of an ensemble know classes by their number.
         return np.searchsorted(model.classes_, target), _accuracy
     variance = float(np.var(target.astype(np.float64))) or 1.0
-    return target.astype(np.float64), lambda y, predicted: -((predicted - y) ** 2).mean(axis=1) / variance
+    return target.astype(
+        np.float64
+    ), lambda y, predicted: -((predicted - y) ** 2).mean(axis=1) / variance
 
 
 def _accuracy(y: Any, predicted: FloatArray) -> FloatArray:
@@ -209,5 +243,7 @@ def event_and_time(y: Any) -> tuple[Any, Any]:
     events = [name for name in names if y.dtype[name].kind == "b"]
     times = [name for name in names if y.dtype[name].kind in "iuf"]
     if len(events) != 1 or len(times) != 1:
-        raise ValueError(f"y must have one field of booleans (event) and one of numbers (time), got {y.dtype}")
+        raise ValueError(
+            f"y must have one field of booleans (event) and one of numbers (time), got {y.dtype}"
+        )
     return y[events[0]], y[times[0]].astype(np.float64)

@@ -55,7 +55,9 @@ class SortableTable(NamedTuple):
 
 def number(value: Any, digits: int = 2) -> Cell:
     """Cell of a number; empty where it is missing."""
-    return Cell(f"{value:.{digits}f}", float(value)) if np.isfinite(value) else Cell("–")
+    return (
+        Cell(f"{value:.{digits}f}", float(value)) if np.isfinite(value) else Cell("–")
+    )
 
 
 def share(value: float) -> Cell:
@@ -65,10 +67,16 @@ def share(value: float) -> Cell:
 
 def between(low: Any, high: Any, digits: int = 2) -> Cell:
     """Cell of an interval, sorted by its lower end."""
-    return Cell(f"{low:.{digits}f} to {high:.{digits}f}", float(low)) if np.isfinite(low) else Cell("–")
+    return (
+        Cell(f"{low:.{digits}f} to {high:.{digits}f}", float(low))
+        if np.isfinite(low)
+        else Cell("–")
+    )
 
 
-def draw(display: Any, alt: str, caption: str, *, labels: Mapping[str, str] | None = None) -> Picture:
+def draw(
+    display: Any, alt: str, caption: str, *, labels: Mapping[str, str] | None = None
+) -> Picture:
     """Draw a display into a data URI: inside an image its content cannot interfere with the page.
 
     `labels` replaces those of the axes, `xlabel` or `ylabel`.
@@ -83,14 +91,26 @@ def draw(display: Any, alt: str, caption: str, *, labels: Mapping[str, str] | No
         drawn = display.plot()
         drawn.ax_.set(**(labels or {}))
         figure = drawn.figure_
-        figure.savefig(stream, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
+        figure.savefig(
+            stream,
+            format="svg",
+            bbox_inches="tight",
+            metadata={"Date": None, "Creator": None},
+        )
         plt.close(figure)
-    return Picture(f"data:image/svg+xml;base64,{base64.b64encode(_compact(stream.getvalue())).decode()}", alt, caption)
+    return Picture(
+        f"data:image/svg+xml;base64,{base64.b64encode(_compact(stream.getvalue())).decode()}",
+        alt,
+        caption,
+    )
 
 
 def _compact(svg: str) -> bytes:
     """Encode a drawing with one decimal per coordinate, and without characters that XML does not allow in a name."""
-    svg = _PATH.sub(lambda path: " ".join(_DECIMALS.sub("", path[0]).split()), _NOT_XML.sub("\ufffd", svg))
+    svg = _PATH.sub(
+        lambda path: " ".join(_DECIMALS.sub("", path[0]).split()),
+        _NOT_XML.sub("\ufffd", svg),
+    )
     return svg.encode("utf-8", errors="replace")
 
 

@@ -43,7 +43,10 @@ def dense_columns(supports: Any, columns: IntArray) -> Any:
 def pairs_within(rows: Any, level: float) -> PairCounts:
     """Count the pairs of rows of a 0/1 table whose p-value may be at most `level`."""
     counts = rows.sum(axis=1).astype(np.int64)
-    parts = [_listed(block, counts, start, rows.shape[1], level) for start, block in _joint_counts(rows)]
+    parts = [
+        _listed(block, counts, start, rows.shape[1], level)
+        for start, block in _joint_counts(rows)
+    ]
     one, other, both = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return PairCounts(one, other, counts[one], counts[other], both)
 
@@ -56,7 +59,9 @@ def _joint_counts(rows: Any) -> Iterator[tuple[int, Any]]:
         yield start, rows[start : start + step] @ rows[start:].T
 
 
-def _listed(joint: Any, counts: IntArray, start: int, n_runs: int, level: float) -> tuple[IntArray, IntArray, IntArray]:
+def _listed(
+    joint: Any, counts: IntArray, start: int, n_runs: int, level: float
+) -> tuple[IntArray, IntArray, IntArray]:
     """Pairs of a block of counts with 2 P(X = x) ≤ level."""
     a, b = counts[start : start + len(joint), None], counts[None, start:]
     both = joint.astype(np.int64)
@@ -68,8 +73,16 @@ def _listed(joint: Any, counts: IntArray, start: int, n_runs: int, level: float)
 def _log_probability(x: IntArray, a: IntArray, b: IntArray, m: int) -> FloatArray:
     """Log of P(X = x) = a! (m−a)! b! (m−b)! / (m! x! (a−x)! (b−x)! (m−a−b+x)!)."""
     factorial = gammaln(np.arange(1, m + 2, dtype=np.float64))
-    margins = (factorial[a] + factorial[m - a] - factorial[m]) + (factorial[b] + factorial[m - b])
-    return np.asarray(margins - factorial[x] - factorial[a - x] - factorial[b - x] - factorial[m - a - b + x])
+    margins = (factorial[a] + factorial[m - a] - factorial[m]) + (
+        factorial[b] + factorial[m - b]
+    )
+    return np.asarray(
+        margins
+        - factorial[x]
+        - factorial[a - x]
+        - factorial[b - x]
+        - factorial[m - a - b + x]
+    )
 
 
 # -- p-values ----------------------------------------------------------------------------------------------------------
@@ -92,13 +105,20 @@ def pair_pvalues(pairs: PairCounts, n_runs: int) -> FloatArray:
 def _tail_over_first(x: IntArray, a: IntArray, b: IntArray, m: int) -> FloatArray:
     """P(X ≤ x) / P(X = x), from P(X = t − 1) / P(X = t) = t (m − a − b + t) / ((a − t + 1)(b − t + 1))."""
     total, term, open_ = np.ones(x.size), np.ones(x.size), np.arange(x.size)
-    t, rest, above, beside = (values.astype(np.float64) for values in (x, m - a - b + x, a - x + 1, b - x + 1))
+    t, rest, above, beside = (
+        values.astype(np.float64) for values in (x, m - a - b + x, a - x + 1, b - x + 1)
+    )
     while open_.size:
         term = term * (t * rest / (above * beside))
         total[open_] += term
         left = term > 1e-17 * total[open_]
         open_, term = open_[left], term[left]
-        t, rest, above, beside = t[left] - 1, rest[left] - 1, above[left] + 1, beside[left] + 1
+        t, rest, above, beside = (
+            t[left] - 1,
+            rest[left] - 1,
+            above[left] + 1,
+            beside[left] + 1,
+        )
     return total
 
 

@@ -102,7 +102,13 @@ class ParetoFrontDisplay:
 
     @classmethod
     def from_search(
-        cls, search: Any, score: str, stability: str, *, gamma: float | None = None, tolerance: float | None = None
+        cls,
+        search: Any,
+        score: str,
+        stability: str,
+        *,
+        gamma: float | None = None,
+        tolerance: float | None = None,
     ) -> Self:
         """Show a fitted search.
 
@@ -127,9 +133,14 @@ class ParetoFrontDisplay:
             The display, not drawn yet.
         """
         if not hasattr(search, "cv_results_"):
-            raise TypeError(f"search must be a fitted search with cv_results_, got {type(search).__name__}")
+            raise TypeError(
+                f"search must be a fitted search with cv_results_, got {type(search).__name__}"
+            )
         refit = getattr(search, "refit", None)
-        if not isinstance(refit, ParetoRefit) or (refit.score, refit.stability) != (score, stability):
+        if not isinstance(refit, ParetoRefit) or (refit.score, refit.stability) != (
+            score,
+            stability,
+        ):
             refit = ParetoRefit(score, stability)
         return cls(
             search.cv_results_,
@@ -173,7 +184,14 @@ class ParetoFrontDisplay:
         display : ParetoFrontDisplay
             The display, not drawn yet.
         """
-        return cls(cv_results, score, stability, chosen=chosen, gamma=gamma, tolerance=tolerance)
+        return cls(
+            cv_results,
+            score,
+            stability,
+            chosen=chosen,
+            gamma=gamma,
+            tolerance=tolerance,
+        )
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the candidates.
@@ -187,7 +205,9 @@ class ParetoFrontDisplay:
             stability of a candidate that selects nothing is missing, and it is not drawn.
         """
         options = {"gamma": self.gamma, "tolerance": self.tolerance}
-        table = search_table(self.cv_results, score=self.score, stability=self.stability, **options)
+        table = search_table(
+            self.cv_results, score=self.score, stability=self.stability, **options
+        )
         table["chosen"] = False if self.chosen is None else table.index == self.chosen
         return table
 
@@ -212,7 +232,9 @@ class ParetoFrontDisplay:
         self._widen(table)
         self.ax_.locator_params(axis="x", nbins=6)  # scores have many digits
         self.ax_.set_xlabel(self.score, parse_math=False)
-        self.ax_.set_ylabel(stability_label(self.stability, about=self._about(table)), parse_math=False)
+        self.ax_.set_ylabel(
+            stability_label(self.stability, about=self._about(table)), parse_math=False
+        )
         if check_bool(legend, "legend"):
             add_legend_beside(self.ax_, list(drawn.values()), list(drawn))
         return self
@@ -225,18 +247,28 @@ class ParetoFrontDisplay:
         return "outer folds" if is_nested else "resampling error"
 
     def _draw_candidates(self, table: pd.DataFrame) -> dict[str, Any]:
-        front = table[table["on_front"]].sort_values(["score", "stability"], ascending=[True, False])
+        front = table[table["on_front"]].sort_values(
+            ["score", "stability"], ascending=[True, False]
+        )
         others = table[~table["on_front"]]
         drawn = {"Pareto front": self._points(front, "-o", COLOURS[0], COLOURS[0], 3)}
         if len(others) > _MANY:
             (drawn["other candidates"],) = self.ax_.plot(
-                others["score"], others["stability"], "o", color=GREY, alpha=0.5, markersize=3, zorder=2
+                others["score"],
+                others["stability"],
+                "o",
+                color=GREY,
+                alpha=0.5,
+                markersize=3,
+                zorder=2,
             )
         elif len(others):
             drawn["other candidates"] = self._points(others, "o", GREY, PALE, 2)
         return drawn
 
-    def _points(self, table: pd.DataFrame, fmt: str, colour: str, ecolour: str, order: int) -> Any:
+    def _points(
+        self, table: pd.DataFrame, fmt: str, colour: str, ecolour: str, order: int
+    ) -> Any:
         return self.ax_.errorbar(
             table["score"],
             table["stability"],
@@ -255,33 +287,72 @@ class ParetoFrontDisplay:
         drawn = {}
         if table["chosen"].any():
             drawn["chosen"] = self._mark(table[table["chosen"]], "*", 13, COLOURS[4])
-        details = {"weighted": f" (γ = {self.gamma:g})", "tolerance": f" ({self.tolerance})"}
+        details = {
+            "weighted": f" (γ = {self.gamma:g})",
+            "tolerance": f" ({self.tolerance})",
+        }
         for strategy, marker in _MARKS.items():
             rows = table[table["strategies"].str.contains(strategy)]
             if len(rows):
                 # No candidate is on the upper right of the front: the marks stand there in a row.
                 rank = rows["strategies"].iloc[0].split(", ").index(strategy)
                 name = strategy + details.get(strategy, "")
-                drawn[name] = self._mark(rows, marker, _MARK_SIZE, "white", shift=_STEP * (rank + 1))
+                drawn[name] = self._mark(
+                    rows, marker, _MARK_SIZE, "white", shift=_STEP * (rank + 1)
+                )
         return drawn
 
-    def _mark(self, rows: pd.DataFrame, marker: str, size: float, fill: str, *, shift: float = 0.0) -> Any:
+    def _mark(
+        self,
+        rows: pd.DataFrame,
+        marker: str,
+        size: float,
+        fill: str,
+        *,
+        shift: float = 0.0,
+    ) -> Any:
         """Mark a candidate, or stand beside it by a number of points to the right, and a step above it."""
         from matplotlib.lines import Line2D
         from matplotlib.transforms import offset_copy
 
-        style: dict[str, Any] = {"marker": marker, "linestyle": "none", "color": DARK, "markerfacecolor": fill}
+        style: dict[str, Any] = {
+            "marker": marker,
+            "linestyle": "none",
+            "color": DARK,
+            "markerfacecolor": fill,
+        }
         above = _STEP if shift else 0.0
-        where = offset_copy(self.ax_.transData, self.ax_.figure, x=shift, y=above, units="points")
-        self.ax_.plot(rows["score"], rows["stability"], markersize=size, zorder=4, transform=where, **style)
+        where = offset_copy(
+            self.ax_.transData, self.ax_.figure, x=shift, y=above, units="points"
+        )
+        self.ax_.plot(
+            rows["score"],
+            rows["stability"],
+            markersize=size,
+            zorder=4,
+            transform=where,
+            **style,
+        )
         return Line2D([], [], markersize=7, **style)
 
     def _widen(self, table: pd.DataFrame) -> None:
         """Make room for the marks beside and above the candidates on the upper right."""
-        n_marks = table["strategies"].str.split(", ").str.len().max() if table["strategies"].any() else 0
+        n_marks = (
+            table["strategies"].str.split(", ").str.len().max()
+            if table["strategies"].any()
+            else 0
+        )
         for axis, steps in (("x", n_marks + 1), ("y", 2)):
-            get, put = getattr(self.ax_, f"get_{axis}lim"), getattr(self.ax_, f"set_{axis}lim")
+            get, put = (
+                getattr(self.ax_, f"get_{axis}lim"),
+                getattr(self.ax_, f"set_{axis}lim"),
+            )
             low, high = get()
             name = "score" if axis == "x" else "stability"
-            room = steps * _STEP / points_along(getattr(self.ax_, f"{axis}axis")) * (high - low)
+            room = (
+                steps
+                * _STEP
+                / points_along(getattr(self.ax_, f"{axis}axis"))
+                * (high - low)
+            )
             put(low, max(high, table[name].max() + room))

@@ -94,14 +94,23 @@ class StabilityPathDisplay:
         try:
             self.param_values = np.asarray(param_values, dtype=np.float64)
         except (OverflowError, TypeError, ValueError) as error:
-            raise ValueError(f"param_values must be numbers, got {param_values!r}") from error
-        if self.selection_path.ndim != 2 or self.selection_path.shape[1:] != self.param_values.shape:
+            raise ValueError(
+                f"param_values must be numbers, got {param_values!r}"
+            ) from error
+        if (
+            self.selection_path.ndim != 2
+            or self.selection_path.shape[1:] != self.param_values.shape
+        ):
             raise ValueError(
                 "selection_path must have a row for each feature and a column for each of the "
                 f"{self.param_values.size} param_values, got shape {self.selection_path.shape}"
             )
         # The features of a data frame of paths are its rows.
-        rows = selection_path.index if feature_names is None and hasattr(selection_path, "iloc") else feature_names
+        rows = (
+            selection_path.index
+            if feature_names is None and hasattr(selection_path, "iloc")
+            else feature_names
+        )
         self.feature_names = names_of(None, len(self.selection_path), rows)
         self.param_name = param_name
         self.threshold = check_share(threshold, "threshold")
@@ -124,7 +133,9 @@ class StabilityPathDisplay:
             The display, not drawn yet.
         """
         if not hasattr(estimator, "param_name"):
-            raise TypeError(f"estimator must be a fitted StabilitySelection, got {type(estimator).__name__}")
+            raise TypeError(
+                f"estimator must be a fitted StabilitySelection, got {type(estimator).__name__}"
+            )
         check_is_fitted(estimator, "selection_path_")
         threshold = getattr(estimator, "threshold_", estimator.threshold)
         path, selected, names = _paths_of(estimator)
@@ -203,7 +214,11 @@ class StabilityPathDisplay:
         import pandas as pd
 
         if is_choice(kind, "stability"):
-            return pd.DataFrame(columns=list(_STABILITY)) if self.stability is None else self.stability.copy()
+            return (
+                pd.DataFrame(columns=list(_STABILITY))
+                if self.stability is None
+                else self.stability.copy()
+            )
         if not is_choice(kind, "features"):
             raise ValueError(f"kind must be 'features' or 'stability', got {kind!r}")
         d, n_values = self.selection_path.shape
@@ -225,7 +240,14 @@ class StabilityPathDisplay:
             return np.asarray(self.selection_path.max(axis=1) >= self.threshold)
         return np.zeros(len(self.selection_path), dtype=bool)
 
-    def plot(self, ax: Any = None, *, n_named: int = 14, legend: bool = True, stability: bool = True) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        n_named: int = 14,
+        legend: bool = True,
+        stability: bool = True,
+    ) -> Self:
         """Draw the paths.
 
         Parameters
@@ -247,7 +269,9 @@ class StabilityPathDisplay:
             With `ax_` and `figure_`.
         """
         n_named = check_count(n_named, "n_named", most=N_STYLES)
-        self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_named, least=4.8)))
+        self.figure_, self.ax_ = figure_and_axes(
+            ax, (6.4, height_of(n_named, least=4.8))
+        )
         values, curves, is_in = _curves(self.frame())
         drawn = self._draw_features(values, curves, is_in, n_named)
         shown = check_bool(stability, "stability") and self.stability is not None
@@ -255,25 +279,39 @@ class StabilityPathDisplay:
         drawn += known
         about = "".join(f"\n{name}: interval about {_ABOUT[name]}" for name, _ in known)
         # Selections that agree less than by chance lie below 0.
-        lowest = min((float(np.nanmin(line.get_ydata())) for _, line in known), default=0.0)
+        lowest = min(
+            (float(np.nanmin(line.get_ydata())) for _, line in known), default=0.0
+        )
         self._label(values, curves, about, lowest)
         if check_bool(legend, "legend"):
-            add_legend_beside(self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn])
+            add_legend_beside(
+                self.ax_, [artist for _, artist in drawn], [name for name, _ in drawn]
+            )
         return self
 
-    def _draw_features(self, values: np.ndarray, curves: np.ndarray, is_in: np.ndarray, n_named: int) -> list[Any]:
+    def _draw_features(
+        self, values: np.ndarray, curves: np.ndarray, is_in: np.ndarray, n_named: int
+    ) -> list[Any]:
         """Draw named paths and bundles of others, and return what a legend says of them."""
         order = most_frequent(curves.max(axis=1), curves.mean(axis=1))
         named, more = np.split(order[is_in[order]], [n_named])
         rest = order[~is_in[order]]
         n_top = n_named - len(named) if len(rest) > _MANY else 0
         top, rest = np.split(rest, [n_top])
-        drawn = [(self.feature_names[i], self._path(values, curves[i], rank)) for rank, i in enumerate(named)]
+        drawn = [
+            (self.feature_names[i], self._path(values, curves[i], rank))
+            for rank, i in enumerate(named)
+        ]
         if n_top:
             drawn.append(("not selected:", _nothing()))
         for rank, i in enumerate(top, start=len(named)):
-            drawn.append((self.feature_names[i], self._path(values, curves[i], rank, width=0.8)))
-        for name, columns, colour in (("more selected", more, GREY), ("not selected", rest, PALE)):
+            drawn.append(
+                (self.feature_names[i], self._path(values, curves[i], rank, width=0.8))
+            )
+        for name, columns, colour in (
+            ("more selected", more, GREY),
+            ("not selected", rest, PALE),
+        ):
             if len(columns):
                 label = f"{len(columns)} {'others' if n_top and name == 'not selected' else name}"
                 drawn.append((label, self._bundle(values, curves[columns], colour)))
@@ -289,13 +327,29 @@ class StabilityPathDisplay:
             ("replication", "replication_low", "replication_high", "replication", ":"),
         ):
             if name in table and table[name].notna().any():
-                look = {"linewidth": 2.4, "linestyle": style, "marker": "o" if len(value) == 1 else ""}
-                (line,) = self.ax_.plot(value, table[name], color="black", zorder=4, **look)
-                self.ax_.fill_between(value, table[low], table[high], color="black", alpha=0.12, linewidth=0, zorder=2)
+                look = {
+                    "linewidth": 2.4,
+                    "linestyle": style,
+                    "marker": "o" if len(value) == 1 else "",
+                }
+                (line,) = self.ax_.plot(
+                    value, table[name], color="black", zorder=4, **look
+                )
+                self.ax_.fill_between(
+                    value,
+                    table[low],
+                    table[high],
+                    color="black",
+                    alpha=0.12,
+                    linewidth=0,
+                    zorder=2,
+                )
                 drawn.append((label, line))
         return drawn
 
-    def _path(self, values: np.ndarray, curve: np.ndarray, rank: int, *, width: float = 1.6) -> Any:
+    def _path(
+        self, values: np.ndarray, curve: np.ndarray, rank: int, *, width: float = 1.6
+    ) -> Any:
         # Markers of neighbouring paths are at different values.
         every = max(len(values) // 6, 1)
         style = {**LINES[rank], "markevery": (rank % every, every)}
@@ -309,12 +363,23 @@ class StabilityPathDisplay:
         points: Any = np.stack([np.broadcast_to(values, curves.shape), curves], axis=-1)
         opacity = min(1.0, max(100 / len(curves), 0.1))
         self.ax_.add_collection(
-            LineCollection(points, colors=colour, linewidths=0.8, alpha=opacity, rasterized=len(curves) > 200)
+            LineCollection(
+                points,
+                colors=colour,
+                linewidths=0.8,
+                alpha=opacity,
+                rasterized=len(curves) > 200,
+            )
         )
         return Line2D([], [], color=colour, linewidth=0.8)
 
-    def _label(self, values: np.ndarray, curves: np.ndarray, about: str, lowest: float) -> None:
-        self.ax_.set(ylim=(min(-0.02, lowest - 0.02), 1.02), ylabel=f"selection probability{about}")
+    def _label(
+        self, values: np.ndarray, curves: np.ndarray, about: str, lowest: float
+    ) -> None:
+        self.ax_.set(
+            ylim=(min(-0.02, lowest - 0.02), 1.02),
+            ylabel=f"selection probability{about}",
+        )
         self.ax_.set_xlabel(f"{self.param_name}, from strong to weak", parse_math=False)
         if len(values) > 1:
             self.ax_.set_xlim(values[0], values[-1])
@@ -335,15 +400,23 @@ def _paths_of(estimator: Any) -> tuple[Any, np.ndarray, Any]:
     groups = np.asarray(estimator.groups)
     chosen = dict(zip(groups[support].tolist(), names[support], strict=True))
     labels = estimator.group_labels_.tolist()
-    titles = [f"{label}: {chosen[label]}" if label in chosen else str(label) for label in labels]
-    return estimator.group_selection_path_, np.array([label in chosen for label in labels]), titles
+    titles = [
+        f"{label}: {chosen[label]}" if label in chosen else str(label)
+        for label in labels
+    ]
+    return (
+        estimator.group_selection_path_,
+        np.array([label in chosen for label in labels]),
+        titles,
+    )
 
 
 def _curves(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return increasing values, the probabilities of each feature at them, and which features are selected."""
     n_features = table["column"].iloc[-1] + 1
     values, curves, selected = (
-        table[name].to_numpy().reshape(n_features, -1) for name in ("value", "probability", "selected")
+        table[name].to_numpy().reshape(n_features, -1)
+        for name in ("value", "probability", "selected")
     )
     order = np.argsort(values[0], kind="stable")
     return values[0, order], curves[:, order], selected[:, 0]
@@ -362,5 +435,7 @@ def _check_stability(table: Any) -> Any:
         return None
     missing = [name for name in _STABILITY if name not in getattr(table, "columns", ())]
     if missing:
-        raise ValueError(f"stability must be a DataFrame with the columns {', '.join(_STABILITY)}, but lacks {missing}")
+        raise ValueError(
+            f"stability must be a DataFrame with the columns {', '.join(_STABILITY)}, but lacks {missing}"
+        )
     return table.copy()

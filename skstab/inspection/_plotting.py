@@ -22,11 +22,22 @@ PALE = "#CCCCCC"
 
 # Seven colours and four hatches or dashes, advanced together, give 28 styles; neighbours differ in both.
 N_STYLES = 28
-_HATCHES, _DASHES, _MARKERS = (None, "////", "..", "\\\\\\\\"), ("-", "--", "-.", ":"), "osD^vPX"
+_HATCHES, _DASHES, _MARKERS = (
+    (None, "////", "..", "\\\\\\\\"),
+    ("-", "--", "-.", ":"),
+    "osD^vPX",
+)
 _LINE_COLOURS = (*COLOURS[:6], "black")  # yellow lines are hard to see
-FILLS = [{"facecolor": COLOURS[i % 7], "hatch": _HATCHES[i % 4]} for i in range(N_STYLES)]
+FILLS = [
+    {"facecolor": COLOURS[i % 7], "hatch": _HATCHES[i % 4]} for i in range(N_STYLES)
+]
 LINES = [
-    {"color": _LINE_COLOURS[i % 7], "marker": _MARKERS[i % 7], "markersize": 4, "linestyle": _DASHES[i % 4]}
+    {
+        "color": _LINE_COLOURS[i % 7],
+        "marker": _MARKERS[i % 7],
+        "markersize": 4,
+        "linestyle": _DASHES[i % 4],
+    }
     for i in range(N_STYLES)
 ]
 
@@ -64,14 +75,20 @@ def height_of(n_rows: int, *, least: float = 2.4, per_row: float = 0.22) -> floa
     return max(per_row * n_rows + 1.0, least) if n_rows <= 60 else 4.8
 
 
-def check_count(value: Any, name: str, *, most: int | None = None, optional: bool = False) -> Any:
+def check_count(
+    value: Any, name: str, *, most: int | None = None, optional: bool = False
+) -> Any:
     """Check a count; None, if allowed, means all."""
     return None if value is None and optional else check_int(value, name, most=most)
 
 
 def check_share(value: Any, name: str) -> Any:
     """Check a probability, or None."""
-    return None if value is None else check_number(value, name, "a number from 0 to 1", least=0, most=1)
+    return (
+        None
+        if value is None
+        else check_number(value, name, "a number from 0 to 1", least=0, most=1)
+    )
 
 
 def check_order(order: Any) -> None:
@@ -84,10 +101,16 @@ def number_label(order: str, n_drawn: int, n_features: int) -> str:
     """Label of an axis with numbers of features."""
     if order == "frequency":
         return "feature (rank by selection frequency)"
-    return "feature (column)" if n_drawn == n_features else f"the {n_drawn} most frequent of {n_features} features"
+    return (
+        "feature (column)"
+        if n_drawn == n_features
+        else f"the {n_drawn} most frequent of {n_features} features"
+    )
 
 
-def stability_label(measure: str | None, *, about: str | None = None, more: str = "") -> str:
+def stability_label(
+    measure: str | None, *, about: str | None = None, more: str = ""
+) -> str:
     """Label of an axis of stabilities: their measure and what their intervals are about, where any are drawn."""
     label = ("stability" if measure is None else f"stability ({measure})") + more
     return label if about is None else f"{label}\nintervals: {about}"
@@ -116,12 +139,18 @@ def shorten_all(names: Sequence[Any], width: int = 24) -> list[str]:
     labels, alike = [shorten(name, width) for name in names], defaultdict(set)
     for label, name in zip(labels, names, strict=True):
         alike[label].add(" ".join(str(name).split()))
-    common = {label: commonprefix(list(texts)) for label, texts in alike.items() if len(texts) > 1}  # noqa: RUF071  of letters
+    common = {
+        label: commonprefix(list(texts))  # noqa: RUF071
+        for label, texts in alike.items()
+        if len(texts) > 1
+    }
     starts = {label: _word_start(prefix) for label, prefix in common.items()}
     for position, (label, name) in enumerate(zip(labels, names, strict=True)):
         if label in starts:
             rest = " ".join(str(name).split())[starts[label] :]
-            labels[position] = f"…{rest}" if len(rest) < width else f"…{rest[: width - 2]}…"
+            labels[position] = (
+                f"…{rest}" if len(rest) < width else f"…{rest[: width - 2]}…"
+            )
     return labels
 
 
@@ -136,7 +165,9 @@ def names_fit(axis: Any, n_names: int) -> bool:
     return _room(axis, n_names) >= _SMALLEST_FONT * _LINE_HEIGHT
 
 
-def name_ticks(axis: Any, names: Sequence[Any], *, places: Any = None, width: int | None = None) -> None:
+def name_ticks(
+    axis: Any, names: Sequence[Any], *, places: Any = None, width: int | None = None
+) -> None:
     """Name the ticks 0, 1, … of an axis, as large as there is space; vertical if they are too long to be horizontal."""
     from matplotlib import rcParams
 
@@ -150,7 +181,9 @@ def name_ticks(axis: Any, names: Sequence[Any], *, places: Any = None, width: in
         size = min(size, lying)
     # A dollar sign in a name is not mathematics.
     at = range(len(names)) if places is None else places
-    axis.set_ticks(at, labels, fontsize=size, parse_math=False, rotation=90 if is_upright else 0)
+    axis.set_ticks(
+        at, labels, fontsize=size, parse_math=False, rotation=90 if is_upright else 0
+    )
 
 
 def _longest_name(axis: Any, size: float) -> int:
@@ -202,15 +235,24 @@ def log_scale_if_wide(axis: Any, values: Any) -> None:
         return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     n_ticks = 3 * np.log10(high / low)
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if _room(axis, n_ticks) > _TICK_WIDTH else (1,)))
+    axis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if _room(axis, n_ticks) > _TICK_WIDTH else (1,))
+    )
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter("{x:g}")
 
 
-def add_legend(ax: Any, handles: Sequence[Any], names: Sequence[Any], **options: Any) -> Any:
+def add_legend(
+    ax: Any, handles: Sequence[Any], names: Sequence[Any], **options: Any
+) -> Any:
     """Name artists literally, including signs that have a special meaning for matplotlib."""
     # Labels that start with an underscore would be left out: number the artists first.
-    legend = ax.legend(handles, [str(number) for number in range(len(handles))], frameon=False, **options)
+    legend = ax.legend(
+        handles,
+        [str(number) for number in range(len(handles))],
+        frameon=False,
+        **options,
+    )
     for text, label in zip(legend.get_texts(), shorten_all(names), strict=True):
         text.set(text=label, parse_math=False)
     return legend
@@ -218,10 +260,16 @@ def add_legend(ax: Any, handles: Sequence[Any], names: Sequence[Any], **options:
 
 def add_legend_above(ax: Any, handles: Sequence[Any], names: Sequence[Any]) -> Any:
     """Name a few artists above the axes, in a row if there is room."""
-    letters = sum(map(len, names)) + 5 * len(names)  # a handle is as wide as five letters
+    letters = sum(map(len, names)) + 5 * len(
+        names
+    )  # a handle is as wide as five letters
     in_row = letters * _LETTER_WIDTH * _points("small") < _room(ax.xaxis, 1)
     place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.0}
-    shape = {"ncols": len(handles) if in_row else 1, "handlelength": 1.4, "columnspacing": 1.2}
+    shape = {
+        "ncols": len(handles) if in_row else 1,
+        "handlelength": 1.4,
+        "columnspacing": 1.2,
+    }
     return add_legend(ax, handles, names, fontsize="small", **place, **shape)
 
 

@@ -100,7 +100,11 @@ class StabilityProfileDisplay:
         import pandas as pd
 
         parts = [
-            profile[_COLUMNS].rename_axis("size").sort_index().reset_index().assign(selector=name)
+            profile[_COLUMNS]
+            .rename_axis("size")
+            .sort_index()
+            .reset_index()
+            .assign(selector=name)
             for name, profile in self.profiles.items()
         ]
         return pd.concat(parts, ignore_index=True)[["selector", "size", *_COLUMNS]]
@@ -127,19 +131,32 @@ class StabilityProfileDisplay:
         curves = [self._curve(part, number) for number, part in enumerate(parts)]
         self._label(table)
         if check_bool(legend, "legend"):
-            add_legend_beside(self.ax_, [*curves, baselines[0]], [*self.profiles, "random"])
+            add_legend_beside(
+                self.ax_, [*curves, baselines[0]], [*self.profiles, "random"]
+            )
         return self
 
     def _baseline(self, part: pd.DataFrame) -> Any:
-        return self.ax_.plot(part["size"], part["random"], color=GREY, linestyle=(0, (1, 1)), linewidth=2)[0]
+        return self.ax_.plot(
+            part["size"], part["random"], color=GREY, linestyle=(0, (1, 1)), linewidth=2
+        )[0]
 
     def _curve(self, part: pd.DataFrame, number: int) -> Any:
         style = LINES[number % N_STYLES]
-        self.ax_.fill_between(part["size"], part["low"], part["high"], color=style["color"], alpha=0.2, linewidth=0)
+        self.ax_.fill_between(
+            part["size"],
+            part["low"],
+            part["high"],
+            color=style["color"],
+            alpha=0.2,
+            linewidth=0,
+        )
         return self.ax_.plot(part["size"], part["stability"], **style)[0]
 
     def _label(self, table: pd.DataFrame) -> None:
         self.ax_.set_xlabel("number of selected features")
-        self.ax_.set_ylabel(stability_label(self.measure, about="resampling error"), parse_math=False)
+        self.ax_.set_ylabel(
+            stability_label(self.measure, about="resampling error"), parse_math=False
+        )
         whole_numbers(self.ax_.xaxis)
         log_scale_if_wide(self.ax_.xaxis, table["size"])

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skstab.inspection._co_selection import co_selection
-from skstab.inspection._page_parts import Cell, Column, SortableTable, between, listed, number, plural, share
+from skstab.inspection._page_parts import (
+    Cell,
+    Column,
+    SortableTable,
+    between,
+    listed,
+    number,
+    plural,
+    share,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,30 +36,52 @@ def published_table(
     core = report.core
     if core.empty:
         return None
-    parts = [_directions(core, direction), _frequencies(core), _substitutes(report), _evidence(core, assessment)]
-    columns = [Column("Feature", is_number=False), *(column for columns, _ in parts for column in columns)]
+    parts = [
+        _directions(core, direction),
+        _frequencies(core),
+        _substitutes(report),
+        _evidence(core, assessment),
+    ]
+    columns = [
+        Column("Feature", is_number=False),
+        *(column for columns, _ in parts for column in columns),
+    ]
     rows = [
         [Cell(str(name)), *(cell for _, cells in parts for cell in cells[place])]
         for place, name in enumerate(core.index)
     ]
-    return SortableTable("Features to publish, those with the most evidence first", columns, rows)
+    return SortableTable(
+        "Features to publish, those with the most evidence first", columns, rows
+    )
 
 
-def _directions(core: pd.DataFrame, direction: str | None) -> tuple[list[Column], list[list[Cell]]]:
+def _directions(
+    core: pd.DataFrame, direction: str | None
+) -> tuple[list[Column], list[list[Cell]]]:
     """In which direction a feature goes with the target, where a linear model says so."""
     if direction is None or "direction" not in core:
         return [], [[] for _ in range(len(core))]
     words = {"+": "higher", "-": "lower", "±": "either"}
     cells = [
-        [Cell(words.get(sign, "–") + (f" ({agree:.0%} of the runs)" if agree < 1 else ""))]
+        [
+            Cell(
+                words.get(sign, "–")
+                + (f" ({agree:.0%} of the runs)" if agree < 1 else "")
+            )
+        ]
         for sign, agree in zip(core["direction"], core["sign_consistency"], strict=True)
     ]
     return [Column(f"Values that go with {direction}", is_number=False)], cells
 
 
 def _frequencies(core: pd.DataFrame) -> tuple[list[Column], list[list[Cell]]]:
-    heads = [Column("Frequency: share of the resamples that selected it"), Column("95% interval")]
-    rows = zip(core["frequency"], core["frequency_low"], core["frequency_high"], strict=True)
+    heads = [
+        Column("Frequency: share of the resamples that selected it"),
+        Column("95% interval"),
+    ]
+    rows = zip(
+        core["frequency"], core["frequency_low"], core["frequency_high"], strict=True
+    )
     return heads, [[share(value), between(low, high)] for value, low, high in rows]
 
 
@@ -64,7 +95,10 @@ def _substitutes(report: FeatureReport) -> tuple[list[Column], list[list[Cell]]]
         [Cell(listed(members[name]) if members[name] else "none"), share(value)]
         for name, value in core["cluster_frequency"].items()
     ]
-    return [Column("Substitutes", is_number=False), Column("It or a substitute was selected")], cells
+    return [
+        Column("Substitutes", is_number=False),
+        Column("It or a substitute was selected"),
+    ], cells
 
 
 def members_of(report: FeatureReport) -> dict[Any, list[Any]]:
@@ -80,14 +114,21 @@ def members_of(report: FeatureReport) -> dict[Any, list[Any]]:
     }
 
 
-def _evidence(core: pd.DataFrame, assessment: SelectorAssessment | None) -> tuple[list[Column], list[list[Cell]]]:
+def _evidence(
+    core: pd.DataFrame, assessment: SelectorAssessment | None
+) -> tuple[list[Column], list[list[Cell]]]:
     """How often halves of the data select a feature, and how often with permuted targets."""
     if assessment is None:
         return [], [[] for _ in range(len(core))]
     halves = assessment.halves.frequencies()
     chance = dict(zip(halves.index, assessment.chance.frequencies, strict=True))
-    heads = [Column("Evidence: share of the halves that selected it"), Column("The same by chance (permuted target)")]
-    return heads, [[share(float(halves[name])), number(chance[name])] for name in core.index]
+    heads = [
+        Column("Evidence: share of the halves that selected it"),
+        Column("The same by chance (permuted target)"),
+    ]
+    return heads, [
+        [share(float(halves[name])), number(chance[name])] for name in core.index
+    ]
 
 
 # -- what else would do as well ----------------------------------------------------------------------------------------
@@ -101,7 +142,12 @@ def substitute_table(report: FeatureReport) -> SortableTable | None:
     found = table[table["reason"].str.startswith("substitute of ")]
     if found.empty:
         return None
-    columns = [Column("Feature", False), Column("Can stand for", False), Column("Correlation"), Column("Frequency")]
+    columns = [
+        Column("Feature", False),
+        Column("Can stand for", False),
+        Column("Correlation"),
+        Column("Frequency"),
+    ]
     rows = [
         [
             Cell(str(name)),
@@ -111,7 +157,9 @@ def substitute_table(report: FeatureReport) -> SortableTable | None:
         ]
         for name, row in found.head(_MOST_PAIRS).iterrows()
     ]
-    return SortableTable("Substitutes: features with nearly the same values", columns, rows)
+    return SortableTable(
+        "Substitutes: features with nearly the same values", columns, rows
+    )
 
 
 def turns(runs: Runs) -> list[str]:
@@ -131,13 +179,25 @@ def near_table(report: FeatureReport) -> SortableTable | None:
     if left.empty:
         return None
     frequency = report.table["frequency"]
-    order = frequency[left.index].sort_values(ascending=False, kind="stable").index[:_MOST_NEAR]
-    columns = [Column("Feature", False), Column("Frequency"), Column("Left out because", False)]
-    rows = [[Cell(str(name)), share(frequency[name]), Cell(left[name])] for name in order]
+    order = (
+        frequency[left.index]
+        .sort_values(ascending=False, kind="stable")
+        .index[:_MOST_NEAR]
+    )
+    columns = [
+        Column("Feature", False),
+        Column("Frequency"),
+        Column("Left out because", False),
+    ]
+    rows = [
+        [Cell(str(name)), share(frequency[name]), Cell(left[name])] for name in order
+    ]
     return SortableTable("Selected in some resamples, but left out", columns, rows)
 
 
-def rivals(first: str, frame: pd.DataFrame, shared: pd.DataFrame, scoring: str) -> list[str]:
+def rivals(
+    first: str, frame: pd.DataFrame, shared: pd.DataFrame, scoring: str
+) -> list[str]:
     """For each other selector, what it scores and how many features it has in common with the first one."""
     return [
         f"{name}: {scoring} {row['score']:.3f}, {frame.loc[first, 'score']:.3f} for {first}; on the same resample "

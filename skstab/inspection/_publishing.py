@@ -49,13 +49,24 @@ def above_chance(assessment: SelectorAssessment) -> BoolArray:
     return np.asarray(low > assessment.chance.frequencies)
 
 
-def reasons(rule: Rule, frequency: FloatArray, cluster_frequency: FloatArray, best: IndexArray, names: Any) -> Any:
+def reasons(
+    rule: Rule,
+    frequency: FloatArray,
+    cluster_frequency: FloatArray,
+    best: IndexArray,
+    names: Any,
+) -> Any:
     """Why each feature is left out, empty for those to report; `best` is the representative of its cluster."""
-    cases = {"never selected": frequency == 0, rule.rare: cluster_frequency < rule.threshold}
+    cases = {
+        "never selected": frequency == 0,
+        rule.rare: cluster_frequency < rule.threshold,
+    }
     if rule.no_signal:
         cases["no signal in the data"] = np.ones(len(frequency), dtype=bool)
     elif rule.assessment is not None:
-        cases["selected no more often than with permuted targets"] = ~above_chance(rule.assessment)[best]
+        cases["selected no more often than with permuted targets"] = ~above_chance(
+            rule.assessment
+        )[best]
     why = np.select(list(cases.values()), list(cases), default="").astype(object)
     substitutes = np.flatnonzero((why == "") & (best != np.arange(len(best))))
     why[substitutes] = [f"substitute of {name}" for name in names[best[substitutes]]]
@@ -71,7 +82,9 @@ def sentence(table: pd.DataFrame, rule: Rule) -> str:
         return rule.assessment.reason
     core = list(table.index[table["reason"] == ""])
     often = f"in at least {rule.threshold:.0%} of the {rule.n_runs} runs"
-    often += "" if rule.assessment is None else " and more often than with permuted targets"
+    often += (
+        "" if rule.assessment is None else " and more often than with permuted targets"
+    )
     if not core:
         return f"No feature to report: none was selected {often}.{_left(table)}"
     number = "1 feature" if len(core) == 1 else f"{len(core)} features"
@@ -82,9 +95,15 @@ def sentence(table: pd.DataFrame, rule: Rule) -> str:
 
 
 def _left(table: pd.DataFrame) -> str:
-    kinds = table["reason"].str.replace(r"^substitute of .*", "substitute of a reported feature", regex=True)
+    kinds = table["reason"].str.replace(
+        r"^substitute of .*", "substitute of a reported feature", regex=True
+    )
     counts = kinds[kinds != ""].value_counts()
-    return f" Left out: {', '.join(f'{kind} ({count})' for kind, count in counts.items())}." if len(counts) else ""
+    return (
+        f" Left out: {', '.join(f'{kind} ({count})' for kind, count in counts.items())}."
+        if len(counts)
+        else ""
+    )
 
 
 def _names(names: list[Any]) -> str:

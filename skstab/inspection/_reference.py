@@ -16,7 +16,9 @@ __all__ = ["unpenalised_reference"]
 
 _MOST_STEPS = 50
 _TOLERANCE = 1e-10
-_FARTHEST = 50.0  # a coefficient of a standardised feature; beyond it the classes are separated
+_FARTHEST = (
+    50.0  # a coefficient of a standardised feature; beyond it the classes are separated
+)
 
 
 def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -62,13 +64,19 @@ def unpenalised_reference(X: MatrixLike, y: ArrayLike) -> tuple[FloatArray, Floa
     data = data.toarray() if issparse(data) else data
     target, classes = _read_target(y, len(data))
     mean, deviation = data.mean(axis=0), data.std(axis=0)
-    design = np.column_stack([np.ones(len(data)), (data - mean) / np.where(deviation > 0, deviation, 1.0)])
+    design = np.column_stack(
+        [np.ones(len(data)), (data - mean) / np.where(deviation > 0, deviation, 1.0)]
+    )
     if len(data) <= design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
         raise ValueError(
             "X must have more rows than features, none of which is constant or a combination of others: otherwise "
             "there is no unpenalised model with all features"
         )
-    beta, covariance = _logistic(design, target == classes[1]) if len(classes) == 2 else _least_squares(design, target)
+    beta, covariance = (
+        _logistic(design, target == classes[1])
+        if len(classes) == 2
+        else _least_squares(design, target)
+    )
     return beta[1:] / deviation, np.sqrt(np.diag(covariance))[1:] / deviation
 
 
@@ -80,13 +88,17 @@ def _read_target(y: Any, n_rows: int) -> tuple[Any, Any]:
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must be numbers, or two classes: {error}") from error
     if target.shape != (n_rows,):
-        raise ValueError(f"y must be one number or class for each of the {n_rows} rows, got shape {target.shape}")
+        raise ValueError(
+            f"y must be one number or class for each of the {n_rows} rows, got shape {target.shape}"
+        )
     return target, classes
 
 
 def _least_squares(design: FloatArray, y: Any) -> tuple[FloatArray, FloatArray]:
     if y.dtype.kind not in "buif" or not np.isfinite(y).all() or np.ptp(y) == 0:
-        raise ValueError("y must be finite numbers that are not all equal, or two classes")
+        raise ValueError(
+            "y must be finite numbers that are not all equal, or two classes"
+        )
     beta, *_ = np.linalg.lstsq(design, y.astype(np.float64), rcond=None)
     residual = y - design @ beta
     variance = residual @ residual / (len(y) - design.shape[1])
@@ -100,10 +112,15 @@ def _logistic(design: FloatArray, y: Any) -> tuple[FloatArray, FloatArray]:
         p = expit(design @ beta)
         information = design.T @ (design * (p * (1 - p))[:, None])
         # Where the classes are separated coefficients grow without end, and the information vanishes.
-        if np.abs(beta).max() > _FARTHEST or np.linalg.cond(information) > 1 / np.finfo(float).eps:
+        if (
+            np.abs(beta).max() > _FARTHEST
+            or np.linalg.cond(information) > 1 / np.finfo(float).eps
+        ):
             break
         step = np.linalg.solve(information, design.T @ (y - p))
         beta = beta + step
         if np.abs(step).max() <= _TOLERANCE * (1 + np.abs(beta).max()):
             return beta, np.linalg.inv(information)
-    raise ValueError("the classes of y are separated by X: there is no unpenalised model with all features")
+    raise ValueError(
+        "the classes of y are separated by X: there is no unpenalised model with all features"
+    )

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skstab._checks import check_bool
-from skstab.inspection._plotting import COLOURS, DARK, GREY, add_legend_above, figure_and_axes, stability_label
+from skstab.inspection._plotting import (
+    COLOURS,
+    DARK,
+    GREY,
+    add_legend_above,
+    figure_and_axes,
+    stability_label,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +69,9 @@ class ReplicationDisplay:
     def __init__(self, table: pd.DataFrame, *, measure: str | None = None) -> None:
         missing = set(_COLUMNS).difference(getattr(table, "columns", ()))
         if missing:
-            raise ValueError(f"table must be a DataFrame with columns {_COLUMNS}, it lacks {sorted(missing)}")
+            raise ValueError(
+                f"table must be a DataFrame with columns {_COLUMNS}, it lacks {sorted(missing)}"
+            )
         self.table = table
         self.measure = measure
 
@@ -83,7 +92,9 @@ class ReplicationDisplay:
         import pandas as pd
 
         if not hasattr(assessment, "curve"):
-            raise TypeError(f"assessment must be a SelectorAssessment, got {type(assessment).__name__}")
+            raise TypeError(
+                f"assessment must be a SelectorAssessment, got {type(assessment).__name__}"
+            )
         curve = assessment.curve.reset_index().assign(kind="halves")
         whole, chance = assessment.agreement, assessment.chance.stabilities
         half = int(curve["n_rows"].max())
@@ -94,7 +105,10 @@ class ReplicationDisplay:
             ],
             columns=_COLUMNS,
         )
-        return cls(pd.concat([curve[_COLUMNS], points], ignore_index=True), measure=assessment.measure.name)
+        return cls(
+            pd.concat([curve[_COLUMNS], points], ignore_index=True),
+            measure=assessment.measure.name,
+        )
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the points.
@@ -126,7 +140,11 @@ class ReplicationDisplay:
         self.figure_, self.ax_ = figure_and_axes(ax)
         table = self.frame()
         drawn = {}
-        styles = {"chance": ("x", GREY), "bootstraps": ("s", COLOURS[1]), "halves": ("-o", COLOURS[0])}
+        styles = {
+            "chance": ("x", GREY),
+            "bootstraps": ("s", COLOURS[1]),
+            "halves": ("-o", COLOURS[0]),
+        }
         for kind, (fmt, colour) in styles.items():
             rows = table[table["kind"] == kind].sort_values("n_rows")
             if len(rows):
@@ -134,15 +152,27 @@ class ReplicationDisplay:
         self.ax_.axhline(0, color=DARK, linewidth=0.8, linestyle=":")
         self.ax_.set_xlabel("rows in each sample")
         about = "other data; of bootstraps: resampling error"
-        self.ax_.set_ylabel(stability_label(self.measure, about=about), parse_math=False)
+        self.ax_.set_ylabel(
+            stability_label(self.measure, about=about), parse_math=False
+        )
         if check_bool(legend, "legend"):
             add_legend_above(self.ax_, list(drawn.values()), list(drawn))
         return self
 
     def _points(self, rows: pd.DataFrame, fmt: str, colour: str) -> Any:
-        unknown = rows[rows["stability"].isna() & np.isfinite(rows[["low", "high"]]).all(axis=1)]
-        self.ax_.vlines(unknown["n_rows"], unknown["low"], unknown["high"], colors=colour, linewidth=1.2)
-        lengths = np.abs(rows[["low", "high"]].to_numpy().T - rows["stability"].to_numpy())
+        unknown = rows[
+            rows["stability"].isna() & np.isfinite(rows[["low", "high"]]).all(axis=1)
+        ]
+        self.ax_.vlines(
+            unknown["n_rows"],
+            unknown["low"],
+            unknown["high"],
+            colors=colour,
+            linewidth=1.2,
+        )
+        lengths = np.abs(
+            rows[["low", "high"]].to_numpy().T - rows["stability"].to_numpy()
+        )
         return self.ax_.errorbar(
             rows["n_rows"],
             rows["stability"],

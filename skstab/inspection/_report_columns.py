@@ -22,10 +22,16 @@ __all__ = [
 _ENDS = (0.025, 0.5, 0.975)
 
 
-def frequency_columns(frequency: FloatArray, n_runs: int, prefix: str = "") -> dict[str, Any]:
+def frequency_columns(
+    frequency: FloatArray, n_runs: int, prefix: str = ""
+) -> dict[str, Any]:
     """Shares of the runs with their 95% Wilson intervals."""
     low, high = wilson_interval(frequency, n_runs)
-    return {f"{prefix}frequency": frequency, f"{prefix}frequency_low": low, f"{prefix}frequency_high": high}
+    return {
+        f"{prefix}frequency": frequency,
+        f"{prefix}frequency_low": low,
+        f"{prefix}frequency_high": high,
+    }
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
@@ -37,16 +43,29 @@ def coefficient_columns(coefs: Any) -> dict[str, Any]:
     ever = np.flatnonzero(np.asarray((coefs != 0).sum(axis=0)).ravel())
     quantiles = np.zeros((3, coefs.shape[1]))
     quantiles[:, ever] = np.quantile(_dense(coefs[:, ever]), _ENDS, axis=0)
-    return {"coef_median": quantiles[1], "coef_low": quantiles[0], "coef_high": quantiles[2]}
+    return {
+        "coef_median": quantiles[1],
+        "coef_low": quantiles[0],
+        "coef_high": quantiles[2],
+    }
 
 
 def sign_columns(coefs: Any) -> dict[str, Any]:
     """The more common sign of the coefficients, and its share of those other than zero."""
-    positive, negative = (np.asarray(table.sum(axis=0)).ravel() for table in (coefs > 0, coefs < 0))
+    positive, negative = (
+        np.asarray(table.sum(axis=0)).ravel() for table in (coefs > 0, coefs < 0)
+    )
     known = positive + negative
     share = np.maximum(positive, negative) / np.maximum(known, 1)
-    direction = np.select([positive > negative, negative > positive, known > 0], ["+", "-", "±"], default="")
-    return {"direction": direction.astype(object), "sign_consistency": np.where(known > 0, share, np.nan)}
+    direction = np.select(
+        [positive > negative, negative > positive, known > 0],
+        ["+", "-", "±"],
+        default="",
+    )
+    return {
+        "direction": direction.astype(object),
+        "sign_consistency": np.where(known > 0, share, np.nan),
+    }
 
 
 def _dense(table: Any) -> Any:
@@ -61,22 +80,33 @@ def check_reference(reference: Any, n_features: int) -> tuple[FloatArray, FloatA
     try:
         coef, error = (np.asarray(values, dtype=np.float64) for values in reference)
     except (TypeError, ValueError) as problem:
-        raise ValueError(f"reference must be a pair (coef, se) of arrays of numbers: {problem}") from problem
+        raise ValueError(
+            f"reference must be a pair (coef, se) of arrays of numbers: {problem}"
+        ) from problem
     if coef.shape != (n_features,) or error.shape != (n_features,):
         expected = f"coef and se of shape ({n_features},), one number for each feature"
-        raise ValueError(f"reference must hold {expected}, got {coef.shape} and {error.shape}")
+        raise ValueError(
+            f"reference must hold {expected}, got {coef.shape} and {error.shape}"
+        )
     if not (np.isfinite(coef).all() and np.isfinite(error).all() and (error > 0).all()):
-        raise ValueError("reference must hold finite coefficients and standard errors above 0")
+        raise ValueError(
+            "reference must hold finite coefficients and standard errors above 0"
+        )
     return coef, error
 
 
-def reference_columns(coefs: Any, reference: tuple[FloatArray, FloatArray]) -> dict[str, Any]:
+def reference_columns(
+    coefs: Any, reference: tuple[FloatArray, FloatArray]
+) -> dict[str, Any]:
     """RMSD ratio √(mean (β_b − β)²)/se(β), unselected as 0; relative conditional bias mean(β_b | selected)/β − 1."""
     beta, error = reference
     csr = sparse.csr_array(coefs)
     (n_runs, d), column = csr.shape, csr.indices
     selected = np.bincount(column, minlength=d)
-    squares = np.bincount(column, (csr.data - beta[column]) ** 2, d) + (n_runs - selected) * beta**2
+    squares = (
+        np.bincount(column, (csr.data - beta[column]) ** 2, d)
+        + (n_runs - selected) * beta**2
+    )
     known = (selected > 0) & (beta != 0)
     mean = np.bincount(column, csr.data, d) / np.maximum(selected, 1)
     bias = np.where(known, mean / np.where(known, beta, 1.0) - 1, np.nan)

@@ -27,7 +27,14 @@ from skstab.inspection._plotting import (
     number_label,
     whole_numbers,
 )
-from skstab.inspection._sources import as_runs, check_mask, fitted_cv, most_frequent, names_of, runs_of
+from skstab.inspection._sources import (
+    as_runs,
+    check_mask,
+    fitted_cv,
+    most_frequent,
+    names_of,
+    runs_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +104,9 @@ class SelectionFrequencyDisplay:
         self.confidence_level = check_level(confidence_level)
 
     @classmethod
-    def from_estimator(cls, estimator: Estimator | RunsLike, *, confidence_level: float = 0.95) -> Self:
+    def from_estimator(
+        cls, estimator: Estimator | RunsLike, *, confidence_level: float = 0.95
+    ) -> Self:
         """Show the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters
@@ -119,7 +128,9 @@ class SelectionFrequencyDisplay:
             len(runs),
             feature_names=runs.feature_names,
             selected=runs.refit if cv is None else cv.get_support(),
-            threshold=cv.threshold if cv is not None and cv.support == "consensus" else None,
+            threshold=cv.threshold
+            if cv is not None and cv.support == "consensus"
+            else None,
             confidence_level=confidence_level,
         )
 
@@ -235,16 +246,26 @@ class SelectionFrequencyDisplay:
     def _draw(self, table: pd.DataFrame, named: bool, legend: bool) -> None:
         is_out = table["selected"].eq(False)
         kinds = {"selected": (~is_out, COLOURS[0]), "not selected": (is_out, "white")}
-        drawn = {name: self._points(table[rows], fill, named) for name, (rows, fill) in kinds.items() if rows.any()}
+        drawn = {
+            name: self._points(table[rows], fill, named)
+            for name, (rows, fill) in kinds.items()
+            if rows.any()
+        }
         if self.threshold is not None:
             line = self.ax_.axvline if named else self.ax_.axhline
-            drawn["threshold"] = line(self.threshold, color=DARK, linestyle="--", linewidth=1)
+            drawn["threshold"] = line(
+                self.threshold, color=DARK, linestyle="--", linewidth=1
+            )
         if check_bool(legend, "legend") and len(drawn) > 1:
             add_legend_above(self.ax_, list(drawn.values()), list(drawn))
 
     def _points(self, table: pd.DataFrame, fill: str, named: bool) -> Any:
         lengths = error_lengths(table, "frequency", "low", "high")
-        places = (table["frequency"], table.index) if named else (table.index, table["frequency"])
+        places = (
+            (table["frequency"], table.index)
+            if named
+            else (table.index, table["frequency"])
+        )
         points = self.ax_.errorbar(
             *places,
             **{"xerr" if named else "yerr": lengths},
@@ -262,9 +283,17 @@ class SelectionFrequencyDisplay:
         n_drawn, n_features = len(table), len(self.frequencies)
         name_ticks(self.ax_.yaxis, list(table["feature"]))
         is_all = n_drawn == n_features
-        label = self._frequency_label() if is_all else f"{self._frequency_label()}\n{self._others(table)}"
+        label = (
+            self._frequency_label()
+            if is_all
+            else f"{self._frequency_label()}\n{self._others(table)}"
+        )
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(n_drawn - 0.4, -0.6), xlabel=label)
-        self.ax_.set_ylabel("feature" if is_all else f"the {n_drawn} most frequent of {n_features} features")
+        self.ax_.set_ylabel(
+            "feature"
+            if is_all
+            else f"the {n_drawn} most frequent of {n_features} features"
+        )
 
     def _others(self, table: pd.DataFrame) -> str:
         """Summary of the features that are not drawn."""
@@ -274,7 +303,11 @@ class SelectionFrequencyDisplay:
         return f"the {len(rest)} others: at most {rest.max():.2f}; {np.sum(rest == 0)} of them never selected"
 
     def _number(self, table: pd.DataFrame, order: str) -> None:
-        self.ax_.set(ylim=(-0.02, 1.02), xlim=(-0.6, len(table) - 0.4), ylabel=self._frequency_label())
+        self.ax_.set(
+            ylim=(-0.02, 1.02),
+            xlim=(-0.6, len(table) - 0.4),
+            ylabel=self._frequency_label(),
+        )
         whole_numbers(self.ax_.xaxis)
         self.ax_.set_xlabel(number_label(order, len(table), len(self.frequencies)))
 
@@ -286,5 +319,7 @@ def _check_frequencies(frequencies: Any) -> np.ndarray:
     with naming("frequencies"):
         values = np.asarray(frequencies, dtype=np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"frequencies must be a list of shares from 0 to 1, got {frequencies!r}")
+        raise ValueError(
+            f"frequencies must be a list of shares from 0 to 1, got {frequencies!r}"
+        )
     return values

@@ -17,7 +17,9 @@ from skstab.runs import Runs
 
 def fitted_cv(estimator: Any) -> StabilityCV | None:
     """Return the fitted `StabilityCV` that an estimator is or contains."""
-    found: StabilityCV | None = find_part(estimator, lambda part: isinstance(part, StabilityCV))
+    found: StabilityCV | None = find_part(
+        estimator, lambda part: isinstance(part, StabilityCV)
+    )
     if found is not None:
         check_is_fitted(found)
     return found
@@ -31,7 +33,9 @@ def runs_of(source: Any, name: str = "estimator") -> Runs:
         return source.runs_  # type: ignore[no-any-return]
     found = fitted_cv(source)
     if found is None:
-        raise TypeError(f"{name} must be Runs, a fitted StabilityCV or contain one, got {type(source).__name__}")
+        raise TypeError(
+            f"{name} must be Runs, a fitted StabilityCV or contain one, got {type(source).__name__}"
+        )
     return found.runs_
 
 
@@ -46,7 +50,9 @@ def as_runs(source: Any, *, feature_names: Any = None, name: str = "supports") -
 def names_of(source: Any, n_features: int, feature_names: Any = None) -> np.ndarray:
     """Names of the features: those given, those of an estimator's input or of a data frame, or x0, x1 and so on."""
     if feature_names is None:
-        feature_names = getattr(source, "feature_names_in_", getattr(source, "columns", None))
+        feature_names = getattr(
+            source, "feature_names_in_", getattr(source, "columns", None)
+        )
     if feature_names is None:
         feature_names = [f"x{number}" for number in range(n_features)]
     with naming("feature_names"):
@@ -54,7 +60,9 @@ def names_of(source: Any, n_features: int, feature_names: Any = None) -> np.ndar
     names = np.empty(len(listed), dtype=object)
     names[:] = listed
     if len(names) != n_features:
-        raise ValueError(f"feature_names must be {n_features} names, one for each column, got {len(names)}")
+        raise ValueError(
+            f"feature_names must be {n_features} names, one for each column, got {len(names)}"
+        )
     return names
 
 
@@ -65,7 +73,9 @@ def check_mask(mask: Any, name: str, n_features: int) -> np.ndarray | None:
     with naming(name):
         checked = np.asarray(mask)
     if checked.dtype != bool or checked.shape != (n_features,):
-        raise ValueError(f"{name} must be {n_features} booleans, one for each feature, got {mask!r}")
+        raise ValueError(
+            f"{name} must be {n_features} booleans, one for each feature, got {mask!r}"
+        )
     return checked
 
 
@@ -74,7 +84,9 @@ def by_name(source: Any, default: str, name: str) -> dict[str, Any]:
     if not isinstance(source, Mapping):
         return {default: source}
     if not source:
-        raise ValueError(f"{name} must hold at least one entry by name where it is a dict, got an empty one")
+        raise ValueError(
+            f"{name} must hold at least one entry by name where it is a dict, got an empty one"
+        )
     return dict(source)
 
 
@@ -94,4 +106,6 @@ def supports_of(source: Any) -> tuple[Runs, Any]:
 def check_comparison(comparison: Any) -> None:
     """Check that an argument is a comparison of selectors."""
     if not (hasattr(comparison, "runs") and hasattr(comparison, "measure")):
-        raise TypeError(f"comparison must be what compare_selectors returned, got {comparison!r}")
+        raise TypeError(
+            f"comparison must be what compare_selectors returned, got {comparison!r}"
+        )

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MANY = 100  # rows beyond which lines between them would cover everything
-_SYMBOLS = {"nogueira": r"$\phi$", "pearson": r"$\phi_{pears}$", "importance_weighted": r"$\phi_{iw}$"}
+_SYMBOLS = {
+    "nogueira": r"$\phi$",
+    "pearson": r"$\phi_{pears}$",
+    "importance_weighted": r"$\phi_{iw}$",
+}
 
 
 class FeatureStabilityMapDisplay:
@@ -80,17 +84,28 @@ class FeatureStabilityMapDisplay:
         like: FeatureStabilityMapDisplay | None = None,
     ) -> None:
         self.importances = abs(csr_array(as_weights(importances, "importances")))
-        self.feature_names = names_of(importances, self.importances.shape[1], feature_names)
-        self.supports = as_masks(self.importances != 0 if supports is None else supports, "supports")
+        self.feature_names = names_of(
+            importances, self.importances.shape[1], feature_names
+        )
+        self.supports = as_masks(
+            self.importances != 0 if supports is None else supports, "supports"
+        )
         if self.supports.shape != self.importances.shape:
             shapes = f"{self.importances.shape}, got {self.supports.shape}"
             raise ValueError(f"supports must have the shape of importances, {shapes}")
         if not isinstance(like, FeatureStabilityMapDisplay | None):
-            raise TypeError(f"like must be a FeatureStabilityMapDisplay or None, got {type(like).__name__}")
+            raise TypeError(
+                f"like must be a FeatureStabilityMapDisplay or None, got {type(like).__name__}"
+            )
         self.like = like
 
     @classmethod
-    def from_estimator(cls, estimator: Estimator | RunsLike, *, like: FeatureStabilityMapDisplay | None = None) -> Self:
+    def from_estimator(
+        cls,
+        estimator: Estimator | RunsLike,
+        *,
+        like: FeatureStabilityMapDisplay | None = None,
+    ) -> Self:
         """Map the runs of a fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters
@@ -108,7 +123,9 @@ class FeatureStabilityMapDisplay:
         """
         runs = runs_of(estimator)
         weights = runs.supports if runs.importances is None else runs.importances
-        return cls(weights, supports=runs.supports, feature_names=runs.feature_names, like=like)
+        return cls(
+            weights, supports=runs.supports, feature_names=runs.feature_names, like=like
+        )
 
     @classmethod
     def from_importances(
@@ -137,7 +154,9 @@ class FeatureStabilityMapDisplay:
         display : FeatureStabilityMapDisplay
             The display, not drawn yet.
         """
-        return cls(importances, supports=supports, feature_names=feature_names, like=like)
+        return cls(
+            importances, supports=supports, feature_names=feature_names, like=like
+        )
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the rectangles.
@@ -152,7 +171,9 @@ class FeatureStabilityMapDisplay:
         import pandas as pd
 
         runs, columns, shares = _shares(self.importances)
-        rank = self._ranks(np.bincount(columns, weights=shares, minlength=len(self.feature_names)))
+        rank = self._ranks(
+            np.bincount(columns, weights=shares, minlength=len(self.feature_names))
+        )
         order = np.lexsort((rank[columns], runs))
         runs, columns, shares = runs[order], columns[order], shares[order]
         table = pd.DataFrame(
@@ -176,7 +197,14 @@ class FeatureStabilityMapDisplay:
         rank[most_frequent(self._counts(), total_shares)] = np.arange(len(rank))
         return rank
 
-    def plot(self, ax: Any = None, *, n_colours: int = 14, measures: bool = False, legend: bool = True) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        n_colours: int = 14,
+        measures: bool = False,
+        legend: bool = True,
+    ) -> Self:
         """Draw the map.
 
         Parameters
@@ -196,7 +224,9 @@ class FeatureStabilityMapDisplay:
             With `ax_` and `figure_`.
         """
         n_colours = check_count(n_colours, "n_colours", most=N_STYLES)
-        self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(n_colours, least=4.8)))
+        self.figure_, self.ax_ = figure_and_axes(
+            ax, (6.4, height_of(n_colours, least=4.8))
+        )
         table = self.frame()
         coloured, rest = _split(table, n_colours)
         names = list(_in_rank_order(coloured))
@@ -224,18 +254,32 @@ class FeatureStabilityMapDisplay:
         # Styles of neither map first, then those that the other map gave to features that have no colour here.
         free = [number for number in range(N_STYLES) if number not in styles.values()]
         free += [number for number in range(N_STYLES) if number not in (*taken, *free)]
-        return styles | dict(zip((name for name in names if name not in styles), free, strict=False))
+        return styles | dict(
+            zip((name for name in names if name not in styles), free, strict=False)
+        )
 
     def _label(self, measures: bool) -> None:
-        self.ax_.set(xlim=(0, 1), ylim=(self.supports.shape[0] - 0.5, -0.5), xlabel="share of importance", ylabel="run")
+        self.ax_.set(
+            xlim=(0, 1),
+            ylim=(self.supports.shape[0] - 0.5, -0.5),
+            xlabel="share of importance",
+            ylabel="run",
+        )
         whole_numbers(self.ax_.yaxis)
         if check_bool(measures, "measures"):
             self.ax_.set_title(
-                ", ".join(f"{_SYMBOLS[name]} = {self._stability(name):.2f}" for name in _SYMBOLS), fontsize="medium"
+                ", ".join(
+                    f"{_SYMBOLS[name]} = {self._stability(name):.2f}"
+                    for name in _SYMBOLS
+                ),
+                fontsize="medium",
             )
 
     def _stability(self, measure: str) -> float:
-        return stability_score(self.supports if measure == "nogueira" else self.importances, measure=measure)
+        return stability_score(
+            self.supports if measure == "nogueira" else self.importances,
+            measure=measure,
+        )
 
 
 def _shares(importances: Any) -> tuple[Any, Any, Any]:
@@ -254,7 +298,11 @@ def _in_rank_order(table: pd.DataFrame) -> pd.Series:
 def _split(table: pd.DataFrame, n_colours: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rectangles of the first features, and one rectangle per run for all others together."""
     is_first = table["rank"] < n_colours
-    rest = table[~is_first].groupby("run", as_index=False).agg(left=("left", "min"), share=("share", "sum"))
+    rest = (
+        table[~is_first]
+        .groupby("run", as_index=False)
+        .agg(left=("left", "min"), share=("share", "sum"))
+    )
     return table[is_first], rest
 
 
@@ -263,6 +311,10 @@ def _rectangles(table: pd.DataFrame, **style: Any) -> Any:
 
     left, right = table["left"].to_numpy(), (table["left"] + table["share"]).to_numpy()
     top, bottom = table["run"].to_numpy() - 0.5, table["run"].to_numpy() + 0.5
-    corners: Any = np.stack([[left, left, right, right], [top, bottom, bottom, top]], axis=-1)
+    corners: Any = np.stack(
+        [[left, left, right, right], [top, bottom, bottom, top]], axis=-1
+    )
     width = 0.3 if len(table) <= _MANY else 0.0
-    return PolyCollection(corners.transpose(1, 0, 2), edgecolor="white", linewidth=width, **style)
+    return PolyCollection(
+        corners.transpose(1, 0, 2), edgecolor="white", linewidth=width, **style
+    )

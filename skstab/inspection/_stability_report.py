@@ -19,9 +19,26 @@ import sklearn
 import skstab
 from skstab._checks import naming
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
-from skstab.inspection._page_parts import Cell, Column, Picture, SortableTable, between, draw, number, plural, share
+from skstab.inspection._page_parts import (
+    Cell,
+    Column,
+    Picture,
+    SortableTable,
+    between,
+    draw,
+    number,
+    plural,
+    share,
+)
 from skstab.inspection._pareto_display import ParetoFrontDisplay
-from skstab.inspection._published import in_words, near_table, published_table, rivals, substitute_table, turns
+from skstab.inspection._published import (
+    in_words,
+    near_table,
+    published_table,
+    rivals,
+    substitute_table,
+    turns,
+)
 from skstab.inspection._sources import most_frequent
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._verdict import headline, with_score
@@ -107,7 +124,9 @@ class StabilityReport:
     direction: str | None = None
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.comparison.runs)} selectors, {len(self.candidates)} candidates"
+        sizes = (
+            f"{len(self.comparison.runs)} selectors, {len(self.candidates)} candidates"
+        )
         return f"StabilityReport({self.title!r}, {sizes})"
 
     def _repr_html_(self) -> str:
@@ -127,7 +146,9 @@ class StabilityReport:
         with naming("path"):
             name = os.fspath(path)
         page = self.html()
-        with open(name, "w", encoding="utf-8", errors="replace") as file:  # a Path of "" would be the current directory
+        with open(
+            name, "w", encoding="utf-8", errors="replace"
+        ) as file:  # a Path of "" would be the current directory
             file.write(page)
 
     # -- the answers ---------------------------------------------------------------------------------------------------
@@ -135,12 +156,18 @@ class StabilityReport:
     @property
     def verdict(self) -> str | None:
         """Whether there is signal, how stable it is on other data, and against chance, in one sentence."""
-        return None if self.assessment is None else headline(self.assessment, is_shown=self.doubt is None)
+        return (
+            None
+            if self.assessment is None
+            else headline(self.assessment, is_shown=self.doubt is None)
+        )
 
     @property
     def reason(self) -> str:
         """The numbers behind the verdict."""
-        return "" if self.assessment is None else with_score(self.assessment, self.scoring)
+        return (
+            "" if self.assessment is None else with_score(self.assessment, self.scoring)
+        )
 
     def answers(self) -> list[str]:
         """The answers in short: the verdict with its numbers, the features to publish, the recommendation.
@@ -150,15 +177,27 @@ class StabilityReport:
         answers : list of str
             One text for each that is known.
         """
-        verdict = [" ".join(filter(None, (self.reason, self.doubt)))] if self.assessment is not None else []
-        features = [f"Features to publish: {self.publication}"] if self.feature_report is not None else []
+        verdict = (
+            [" ".join(filter(None, (self.reason, self.doubt)))]
+            if self.assessment is not None
+            else []
+        )
+        features = (
+            [f"Features to publish: {self.publication}"]
+            if self.feature_report is not None
+            else []
+        )
         return [*verdict, *features, str(self.recommendation)]
 
     @cached_property
     def recommendation(self) -> Recommendation:
         """The recommended selector, or None, and why."""
         found = self.comparison.recommend()
-        if found.selector is None or self.assessment is None or self.assessment.verdict != "no signal":
+        if (
+            found.selector is None
+            or self.assessment is None
+            or self.assessment.verdict != "no signal"
+        ):
             return found
         return Recommendation(
             None,
@@ -181,18 +220,26 @@ class StabilityReport:
         ):
             return None
         return (
-            "But no selector was shown to predict better than a guess that ignores the features: signal is not shown."
+            "But no selector was shown to predict better than a guess that ignores the features: "
+            "signal is not shown."
         )
 
     def html(self) -> str:
         """Render the page."""
         from jinja2 import Environment, StrictUndefined
 
-        environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        environment = Environment(
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
         folder = resources.files("skstab.inspection")
         script = (folder / "report.js").read_text(encoding="utf-8")
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        return environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8")).render(
+        return environment.from_string(
+            (folder / "report.html.j2").read_text(encoding="utf-8")
+        ).render(
             report=self,
             style=(folder / "report.css").read_text(encoding="utf-8"),
             script=script,
@@ -209,7 +256,11 @@ class StabilityReport:
             return "none, since there is no signal."
         if self.doubt is not None:
             return "none yet, since signal is not shown."
-        return "" if self.feature_report is None else in_words(self.feature_report, len(self._first_runs))
+        return (
+            ""
+            if self.feature_report is None
+            else in_words(self.feature_report, len(self._first_runs))
+        )
 
     @property
     def is_published(self) -> bool:
@@ -221,7 +272,11 @@ class StabilityReport:
     def published(self) -> SortableTable | None:
         """The features to publish."""
         found = self.feature_report
-        return None if found is None else published_table(found, self.assessment, self.direction)
+        return (
+            None
+            if found is None
+            else published_table(found, self.assessment, self.direction)
+        )
 
     @property
     def near(self) -> SortableTable | None:
@@ -231,7 +286,11 @@ class StabilityReport:
     @property
     def substitutes(self) -> SortableTable | None:
         """Features that can stand for those to publish."""
-        return None if self.feature_report is None else substitute_table(self.feature_report)
+        return (
+            None
+            if self.feature_report is None
+            else substitute_table(self.feature_report)
+        )
 
     @cached_property
     def turns(self) -> list[str]:
@@ -241,7 +300,12 @@ class StabilityReport:
     @property
     def rivals(self) -> list[str]:
         """What the other selectors score and share with the first one."""
-        return rivals(self.first_selector, self.frame, self.comparison.shared_features(), self.scoring)
+        return rivals(
+            self.first_selector,
+            self.frame,
+            self.comparison.shared_features(),
+            self.scoring,
+        )
 
     @property
     def _first_runs(self) -> Runs:
@@ -252,15 +316,22 @@ class StabilityReport:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The compared selectors, the most stable first."""
-        return self.comparison.frame().sort_values("stability", ascending=False, kind="stable")
+        return self.comparison.frame().sort_values(
+            "stability", ascending=False, kind="stable"
+        )
 
     @property
     def selectors(self) -> SortableTable:
         """Compared selectors."""
-        table = selector_table("Selectors, the most stable first", self.frame, self.scoring)
+        table = selector_table(
+            "Selectors, the most stable first", self.frame, self.scoring
+        )
         if self.variables is None:
             return table
-        table.columns.insert(4, Column("Stability of variables (nogueira, 95% interval, resampling error)"))
+        table.columns.insert(
+            4,
+            Column("Stability of variables (nogueira, 95% interval, resampling error)"),
+        )
         for row, name in zip(table.rows, self.frame.index, strict=True):
             found = self._runs_of_variables[name].interval()
             ends = f"{found.low:.2f} to {found.high:.2f}"
@@ -270,15 +341,21 @@ class StabilityReport:
     @property
     def settings(self) -> SortableTable:
         """All settings that were tried."""
-        return selector_table("All settings that were tried", self.candidates, self.scoring)
+        return selector_table(
+            "All settings that were tried", self.candidates, self.scoring
+        )
 
     @cached_property
     def forest(self) -> Picture:
         """Stabilities and their differences."""
         n = len(self.frame)
         reference = self.first_selector if n * (n - 1) / 2 > _MOST_PAIRS else None
-        display = StabilityComparisonDisplay.from_comparison(self.comparison, reference=reference)
-        values = "; ".join(f"{name} {row.stability:.2f}" for name, row in self.frame.iterrows())
+        display = StabilityComparisonDisplay.from_comparison(
+            self.comparison, reference=reference
+        )
+        values = "; ".join(
+            f"{name} {row.stability:.2f}" for name, row in self.frame.iterrows()
+        )
         return draw(
             display,
             f"Forest plot of stabilities: {values}. The table has the numbers.",
@@ -290,12 +367,20 @@ class StabilityReport:
     @cached_property
     def front(self) -> Picture:
         """Score and stability of all settings."""
-        names = {"score": self.scoring, "score_se": f"{self.scoring}_se", "n_features": "n_features"}
+        names = {
+            "score": self.scoring,
+            "score_se": f"{self.scoring}_se",
+            "n_features": "n_features",
+        }
         names |= {f"stability{end}": f"stability{end}" for end in ("", "_low", "_high")}
         table = self.candidates[list(names)].rename(columns=names)
-        recommended = np.flatnonzero(self.candidates.index == self.recommendation.selector)
+        recommended = np.flatnonzero(
+            self.candidates.index == self.recommendation.selector
+        )
         chosen = int(recommended[0]) if len(recommended) else None
-        display = ParetoFrontDisplay.from_results(table, self.scoring, "stability", chosen=chosen)
+        display = ParetoFrontDisplay.from_results(
+            table, self.scoring, "stability", chosen=chosen
+        )
         front = self.candidates.index[display.frame()["on_front"].to_numpy()]
         return draw(
             display,
@@ -340,7 +425,9 @@ class StabilityReport:
 
         first = self.first_selector
         names = [first, *(name for name in self.frame.index if name != first)]
-        return pd.DataFrame({name: self.comparison.runs_by_name[name].frequencies() for name in names})
+        return pd.DataFrame(
+            {name: self.comparison.runs_by_name[name].frequencies() for name in names}
+        )
 
     @cached_property
     def features(self) -> SortableTable:
@@ -350,8 +437,13 @@ class StabilityReport:
         refit = self._first_runs.refit
         order = most_frequent(frequencies.iloc[:, 0], frequencies.mean(axis=1))
         order = order[frequencies.to_numpy()[order].max(axis=1) > 0][:N_MOST]
-        columns = [Column("Feature", is_number=False), *map(Column, frequencies.columns)]
-        details = [name for name in ("importance_mean", "sign_consistency") if name in summary]
+        columns = [
+            Column("Feature", is_number=False),
+            *map(Column, frequencies.columns),
+        ]
+        details = [
+            name for name in ("importance_mean", "sign_consistency") if name in summary
+        ]
         columns[2:2] = [
             Column("95% interval (resampling error)"),
             *(Column(_DETAILS[name]) for name in details),
@@ -359,10 +451,24 @@ class StabilityReport:
         ]
         rows = []
         for position in order:
-            row, shares = summary.iloc[position], [share(value) for value in frequencies.iloc[position]]
-            about = [between(row["frequency_low"], row["frequency_high"]), *(number(row[name]) for name in details)]
+            row, shares = (
+                summary.iloc[position],
+                [share(value) for value in frequencies.iloc[position]],
+            )
+            about = [
+                between(row["frequency_low"], row["frequency_high"]),
+                *(number(row[name]) for name in details),
+            ]
             chosen = [] if refit is None else [Cell("yes" if refit[position] else "no")]
-            rows.append([Cell(str(frequencies.index[position])), shares[0], *about, *chosen, *shares[1:]])
+            rows.append(
+                [
+                    Cell(str(frequencies.index[position])),
+                    shares[0],
+                    *about,
+                    *chosen,
+                    *shares[1:],
+                ]
+            )
         return SortableTable("How often features were selected", columns, rows)
 
     @property
@@ -384,7 +490,11 @@ class StabilityReport:
     def other_features(self) -> SortableTable | None:
         """All further ones, if any."""
         rest = self.features.rows[N_FIRST:]
-        return self.features._replace(caption="The features that follow", rows=rest) if rest else None
+        return (
+            self.features._replace(caption="The features that follow", rows=rest)
+            if rest
+            else None
+        )
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -392,13 +502,18 @@ class StabilityReport:
     def _runs_of_variables(self) -> dict[str, Runs]:
         """For each selector, which runs selected any column of each variable."""
         codes, _ = self._variable_codes
-        return {name: runs.grouped(codes) for name, runs in self.comparison.runs_by_name.items()}
+        return {
+            name: runs.grouped(codes)
+            for name, runs in self.comparison.runs_by_name.items()
+        }
 
     @cached_property
     def _variable_codes(self) -> tuple[np.ndarray, Any]:
         import pandas as pd
 
-        codes, names = pd.factorize(pd.Index([(self.variables or {})[name] for name in self._frequencies.index]))
+        codes, names = pd.factorize(
+            pd.Index([(self.variables or {})[name] for name in self._frequencies.index])
+        )
         return codes, names
 
     @property
@@ -409,26 +524,45 @@ class StabilityReport:
         codes, names = self._variable_codes
         sizes = np.bincount(codes)
         order = list(self._frequencies.columns)
-        columns = [Column("Variable", is_number=False), Column("Columns"), *map(Column, order)]
+        columns = [
+            Column("Variable", is_number=False),
+            Column("Columns"),
+            *map(Column, order),
+        ]
         rows = [
             [
                 Cell(str(names[i])),
                 number(sizes[i], 0),
-                *(share(self._runs_of_variables[name].frequencies().iloc[i]) for name in order),
+                *(
+                    share(self._runs_of_variables[name].frequencies().iloc[i])
+                    for name in order
+                ),
             ]
             for i in np.flatnonzero(sizes > 1)
         ]
-        return SortableTable("Categories: share of runs that selected at least one of their columns", columns, rows)
+        return SortableTable(
+            "Categories: share of runs that selected at least one of their columns",
+            columns,
+            rows,
+        )
 
 
-_DETAILS = {"importance_mean": "Mean importance", "sign_consistency": "Share of the more common sign"}
+_DETAILS = {
+    "importance_mean": "Mean importance",
+    "sign_consistency": "Share of the more common sign",
+}
 
 
 def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> SortableTable:
     """Tabulate selectors, with all columns that are known."""
     columns = [name for name in _SELECTOR_COLUMNS if name in frame]
     heads = [
-        Column(_SELECTOR_COLUMNS[name].replace("Score", f"Score ({scoring}) ± standard error")) for name in columns
+        Column(
+            _SELECTOR_COLUMNS[name].replace(
+                "Score", f"Score ({scoring}) ± standard error"
+            )
+        )
+        for name in columns
     ]
     rows = [
         [
@@ -438,7 +572,11 @@ def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> SortableT
         ]
         for name, row in frame.iterrows()
     ]
-    return SortableTable(caption, [Column("Selector", False), *heads, Column("On the front", False)], rows)
+    return SortableTable(
+        caption,
+        [Column("Selector", False), *heads, Column("On the front", False)],
+        rows,
+    )
 
 
 _SELECTOR_COLUMNS = {
@@ -456,5 +594,9 @@ def _selector_cell(row: pd.Series, column: str) -> Cell:
         return Cell(f"{row['score']:.3f} ± {row['score_se']:.3f}", float(row["score"]))
     if column == "stability_low":
         return between(row["stability_low"], row["stability_high"])
-    scale, digits = {"fit_time": (1000, 1), "n_features": (1, 1), "n_failed": (1, 0)}.get(column, (1, 2))
+    scale, digits = {
+        "fit_time": (1000, 1),
+        "n_features": (1, 1),
+        "n_failed": (1, 0),
+    }.get(column, (1, 2))
     return number(scale * row[column], digits)

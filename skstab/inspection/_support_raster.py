@@ -21,7 +21,13 @@ from skstab.inspection._plotting import (
     shorten_all,
     whole_numbers,
 )
-from skstab.inspection._sources import as_runs, by_name, check_comparison, most_frequent, runs_of
+from skstab.inspection._sources import (
+    as_runs,
+    by_name,
+    check_comparison,
+    most_frequent,
+    runs_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,19 +74,30 @@ class SupportRasterDisplay:
     6    lasso    1      x2       2
     """
 
-    def __init__(self, supports: RunsLike | Mapping[str, RunsLike], *, feature_names: NamesLike | None = None) -> None:
+    def __init__(
+        self,
+        supports: RunsLike | Mapping[str, RunsLike],
+        *,
+        feature_names: NamesLike | None = None,
+    ) -> None:
         tables = by_name(supports, "runs", "supports")
         self.runs = {
-            name: as_runs(table, feature_names=feature_names, name=f"supports of {name!r}")
+            name: as_runs(
+                table, feature_names=feature_names, name=f"supports of {name!r}"
+            )
             for name, table in tables.items()
         }
         widths = {runs.n_features for runs in self.runs.values()}
         if len(widths) > 1:
-            raise ValueError(f"supports must all have the same features, got tables of {sorted(widths)} columns")
+            raise ValueError(
+                f"supports must all have the same features, got tables of {sorted(widths)} columns"
+            )
         self.feature_names = next(iter(self.runs.values())).feature_names
 
     @classmethod
-    def from_estimator(cls, estimator: Estimator | RunsLike | Mapping[str, Estimator | RunsLike]) -> Self:
+    def from_estimator(
+        cls, estimator: Estimator | RunsLike | Mapping[str, Estimator | RunsLike]
+    ) -> Self:
         """Show the runs of one or several fitted :class:`~skstab.model_selection.StabilityCV`.
 
         Parameters
@@ -93,11 +110,19 @@ class SupportRasterDisplay:
         display : SupportRasterDisplay
             The display, not drawn yet.
         """
-        return cls({name: runs_of(fitted) for name, fitted in by_name(estimator, "runs", "estimator").items()})
+        return cls(
+            {
+                name: runs_of(fitted)
+                for name, fitted in by_name(estimator, "runs", "estimator").items()
+            }
+        )
 
     @classmethod
     def from_supports(
-        cls, supports: RunsLike | Mapping[str, RunsLike], *, feature_names: NamesLike | None = None
+        cls,
+        supports: RunsLike | Mapping[str, RunsLike],
+        *,
+        feature_names: NamesLike | None = None,
     ) -> Self:
         """Show one or several tables of supports.
 
@@ -142,15 +167,30 @@ class SupportRasterDisplay:
         """
         import pandas as pd
 
-        return pd.concat([self._selected(name) for name in self.runs], ignore_index=True)
+        return pd.concat(
+            [self._selected(name) for name in self.runs], ignore_index=True
+        )
 
     def _selected(self, name: str) -> pd.DataFrame:
         import pandas as pd
 
         runs, columns = coo_array(self.runs[name].supports).coords
-        return pd.DataFrame({"selector": name, "run": runs, "feature": self.feature_names[columns], "column": columns})
+        return pd.DataFrame(
+            {
+                "selector": name,
+                "run": runs,
+                "feature": self.feature_names[columns],
+                "column": columns,
+            }
+        )
 
-    def plot(self, ax: Any = None, *, order: Literal["column", "frequency"] = "column", top_k: int | None = 40) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        order: Literal["column", "frequency"] = "column",
+        top_k: int | None = 40,
+    ) -> Self:
         """Draw the raster.
 
         Parameters
@@ -182,7 +222,9 @@ class SupportRasterDisplay:
 
     def _columns(self, order: str, top_k: int | None) -> np.ndarray:
         check_order(order)
-        counts = sum(np.asarray(runs.supports.sum(axis=0)).ravel() for runs in self.runs.values())
+        counts = sum(
+            np.asarray(runs.supports.sum(axis=0)).ravel() for runs in self.runs.values()
+        )
         columns = most_frequent(counts)[:top_k]
         return np.sort(columns) if order == "column" else columns
 
@@ -208,7 +250,10 @@ class SupportRasterDisplay:
         ends = self._ends()
         start = dict(zip(self.runs, [0, *ends], strict=False))
         table = self.frame()
-        rows = table["selector"].map(start).to_numpy(dtype=np.int64) + table["run"].to_numpy()
+        rows = (
+            table["selector"].map(start).to_numpy(dtype=np.int64)
+            + table["run"].to_numpy()
+        )
         places = place[table["column"]]
         picture = np.zeros((ends[-1], width), dtype=bool)
         picture[rows[places >= 0], places[places >= 0]] = True
@@ -226,7 +271,9 @@ class SupportRasterDisplay:
             return
         names: list[Any] = list(self.feature_names[columns])
         places: list[float] = list(range(n))
-        self.ax_.vlines(np.arange(1, n) - 0.5, *self.ax_.get_ylim(), color="white", linewidth=1)
+        self.ax_.vlines(
+            np.arange(1, n) - 0.5, *self.ax_.get_ylim(), color="white", linewidth=1
+        )
         if width:
             names.append(self._draw_others(columns, width))
             places.append(n + (width - 1) / 2)
@@ -235,9 +282,20 @@ class SupportRasterDisplay:
 
     def _draw_others(self, columns: np.ndarray, width: int) -> str:
         """Draw how many other features each run selected, as wide as this number of columns, and return the label."""
-        counts = np.concatenate([np.delete(_dense(runs), columns, axis=1).sum(axis=1) for runs in self.runs.values()])
+        counts = np.concatenate(
+            [
+                np.delete(_dense(runs), columns, axis=1).sum(axis=1)
+                for runs in self.runs.values()
+            ]
+        )
         n, most = len(columns), max(int(counts.max()), 1)
-        self.ax_.barh(np.arange(len(counts)), counts / most * (width - 0.5), left=n, height=1.0, color=GREY)
+        self.ax_.barh(
+            np.arange(len(counts)),
+            counts / most * (width - 0.5),
+            left=n,
+            height=1.0,
+            color=GREY,
+        )
         self.ax_.axvline(n - 0.25, color=GREY, linewidth=0.8)
         self.ax_.set(xlim=(-0.5, n + width - 0.5), ylim=(len(counts) - 0.5, -0.5))
         return f"≤ {most} of {len(self.feature_names) - n} others"
@@ -257,4 +315,6 @@ class SupportRasterDisplay:
 
 
 def _dense(runs: Runs) -> np.ndarray:
-    return np.asarray(runs.supports.toarray() if issparse(runs.supports) else runs.supports)
+    return np.asarray(
+        runs.supports.toarray() if issparse(runs.supports) else runs.supports
+    )

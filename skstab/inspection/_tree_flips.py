@@ -18,7 +18,12 @@ from sklearn.ensemble import (
     IsolationForest,
     RandomForestClassifier,
 )
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 
 from skstab._compat import boosted_nodes
 from skstab._typing import BoolArray, FloatArray, IntArray
@@ -30,7 +35,12 @@ _ROWS = 512  # rows of one batch
 _CELLS_AT_ONCE = 8
 _NONE = -1  # in place of a node, or of a feature
 
-_TREES = (DecisionTreeClassifier, ExtraTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor)
+_TREES = (
+    DecisionTreeClassifier,
+    ExtraTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+)
 _ENSEMBLES = (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -74,7 +84,11 @@ def trees_of(model: Any) -> Trees | None:
     # A class derived from these may decide in another way.
     if type(model) is HistGradientBoostingClassifier:
         nodes = boosted_nodes(model)
-        return None if nodes is None else Trees([Nodes(*columns) for columns in nodes], np.float64)
+        return (
+            None
+            if nodes is None
+            else Trees([Nodes(*columns) for columns in nodes], np.float64)
+        )
     trees = _single_precision_trees(model)
     return None if trees is None else Trees(trees, np.float32)
 
@@ -82,13 +96,20 @@ def trees_of(model: Any) -> Trees | None:
 def _single_precision_trees(model: Any) -> list[Nodes] | None:
     if type(model) in _TREES:
         return [_tree(model, np.arange(model.n_features_in_))]
-    if type(model) not in _ENSEMBLES or not isinstance(getattr(model, "init_", "zero"), str | DummyClassifier):
+    if type(model) not in _ENSEMBLES or not isinstance(
+        getattr(model, "init_", "zero"), str | DummyClassifier
+    ):
         return None
     parts = np.ravel(np.array(model.estimators_, dtype=object))
     if any(type(part) not in _TREES for part in parts):
         return None
     every = [np.arange(model.n_features_in_)] * len(parts)
-    return [_tree(*pair) for pair in zip(parts, getattr(model, "estimators_features_", every), strict=True)]
+    return [
+        _tree(*pair)
+        for pair in zip(
+            parts, getattr(model, "estimators_features_", every), strict=True
+        )
+    ]
 
 
 def _tree(model: Any, columns: NDArray[Any]) -> Nodes:
@@ -98,10 +119,17 @@ def _tree(model: Any, columns: NDArray[Any]) -> Nodes:
     # The largest number in single precision that goes left does so exactly.
     single = nodes.threshold.astype(np.float32)
     lower = np.nextafter(single, np.float32(-np.inf))
-    return Nodes(feature, np.where(single > nodes.threshold, lower, single), nodes.children_left, nodes.children_right)
+    return Nodes(
+        feature,
+        np.where(single > nodes.threshold, lower, single),
+        nodes.children_left,
+        nodes.children_right,
+    )
 
 
-def first_tree_flips(trees: Trees, X: Any, units: FloatArray, flips: Flips, limit: float) -> FloatArray:
+def first_tree_flips(
+    trees: Trees, X: Any, units: FloatArray, flips: Flips, limit: float
+) -> FloatArray:
     """Return the smallest change of each feature of each row that flips the decision, infinite if none does.
 
     As a function of one feature a decision changes only at thresholds of nodes that split on it and that the row gets
@@ -131,22 +159,36 @@ def _passed(tree: Nodes, X: NDArray[Any]) -> Iterator[tuple[IntArray, int, float
         free = (broken == _NONE) | (broken == feature)
         yield rows[free], feature, threshold
         goes_left = X[rows, feature] <= threshold
-        for child, holds in ((tree.left[node], goes_left), (tree.right[node], ~goes_left)):
+        for child, holds in (
+            (tree.left[node], goes_left),
+            (tree.right[node], ~goes_left),
+        ):
             gets = holds | free
             if gets.any():
-                stack.append((int(child), rows[gets], np.where(holds, broken, feature)[gets]))
+                stack.append(
+                    (int(child), rows[gets], np.where(holds, broken, feature)[gets])
+                )
 
 
 def _cells(trees: Trees, X: FloatArray, units: FloatArray, limit: float) -> _Cells:
     """Return the cells that each feature of each row can be moved into, sorted by row, feature and distance."""
     compared = X.astype(trees.dtype)
-    nodes = [node for tree in trees.trees for node in _passed(tree, compared) if np.isfinite(node[2])]
+    nodes = [
+        node
+        for tree in trees.trees
+        for node in _passed(tree, compared)
+        if np.isfinite(node[2])
+    ]
     if not nodes:
-        return _Cells(*(np.zeros(0, dtype=kind) for kind in (np.intp, np.intp, float, float)))
+        return _Cells(
+            *(np.zeros(0, dtype=kind) for kind in (np.intp, np.intp, float, float))
+        )
     sizes = [len(rows) for rows, _, _ in nodes]
     row = np.concatenate([rows for rows, _, _ in nodes])
     feature = np.repeat([feature for _, feature, _ in nodes], sizes)
-    threshold = np.repeat(np.array([threshold for _, _, threshold in nodes], dtype=trees.dtype), sizes)
+    threshold = np.repeat(
+        np.array([threshold for _, _, threshold in nodes], dtype=trees.dtype), sizes
+    )
     order = np.lexsort((threshold, feature, row))
     row, feature, threshold = row[order], feature[order], threshold[order]
     new = _differs(row, feature) | np.append(True, threshold[1:] != threshold[:-1])
@@ -164,7 +206,9 @@ def _moves(
 ) -> _Cells:
     """Return the cell beyond each threshold: its own value is in the one below, the next threshold in the one above."""
     last = np.append(_differs(row, feature)[1:], True)
-    above = np.where(last, np.nextafter(threshold, np.inf), np.append(threshold[1:], np.inf))
+    above = np.where(
+        last, np.nextafter(threshold, np.inf), np.append(threshold[1:], np.inf)
+    )
     up = compared[row, feature] <= threshold
     distance = np.abs(threshold - X[row, feature])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -179,7 +223,9 @@ def _nearest_flips(cells: _Cells, start: int, flips: Flips) -> Iterator[_Cells]:
     """Yield the cells in which a decision first changes; a few of each row and feature are tried at once."""
     while cells.row.size:
         first = np.flatnonzero(_differs(cells.row, cells.feature))
-        pair = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(cells.row))))
+        pair = np.repeat(
+            np.arange(len(first)), np.diff(np.append(first, len(cells.row)))
+        )
         near = np.arange(len(pair)) - first[pair] < _CELLS_AT_ONCE
         tried = _take(cells, np.flatnonzero(near))
         hits = np.flatnonzero(flips(start + tried.row, tried.feature, tried.value))

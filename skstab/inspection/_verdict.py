@@ -26,11 +26,21 @@ def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
         return f"{shown}, and whether other data would give the same features is not known: halves select nothing."
     if found.has_no_choice:
         return f"{shown}, but every feature is kept: there is nothing to choose."
-    stability, chance = found.replication.estimate, float(found.chance.stabilities.mean())
-    alike = "largely other" if stability < _POOR else "partly the same" if stability <= _EXCELLENT else "much the same"
+    stability, chance = (
+        found.replication.estimate,
+        float(found.chance.stabilities.mean()),
+    )
+    alike = (
+        "largely other"
+        if stability < _POOR
+        else "partly the same"
+        if stability <= _EXCELLENT
+        else "much the same"
+    )
     # Adding zero leaves no "-0.00".
     numbers = (
-        f"stability {round(stability, 2) + 0:.2f}{_in_words(found)}, where chance gives {round(chance, 2) + 0:.2f}"
+        f"stability {round(stability, 2) + 0:.2f}{_in_words(found)}, "
+        f"where chance gives {round(chance, 2) + 0:.2f}"
     )
     joint = "but" if is_shown and stability < _POOR else "and"
     return f"{shown}, {joint} other data would give {alike} features ({numbers})."
@@ -39,7 +49,11 @@ def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
 def _in_words(found: SelectorAssessment) -> str:
     properties = found.measure.properties
     corrected = properties is not None and properties.chance_corrected
-    return f", called {stability_in_words(found.replication.estimate)}" if corrected else ""
+    return (
+        f", called {stability_in_words(found.replication.estimate)}"
+        if corrected
+        else ""
+    )
 
 
 def with_score(found: SelectorAssessment, scoring: str) -> str:

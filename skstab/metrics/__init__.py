@@ -10,16 +10,32 @@ from skstab.metrics._adjusted_subset import (
 )
 from skstab.metrics._agreement import kappa_stability, novovicova_stability
 from skstab.metrics._correlated import effective_stability
-from skstab.metrics._importance_weighted import grouped_importance_stability, importance_weighted_stability
-from skstab.metrics._inference import compare_stability, stability_interval, stability_test
+from skstab.metrics._importance_weighted import (
+    grouped_importance_stability,
+    importance_weighted_stability,
+)
+from skstab.metrics._inference import (
+    compare_stability,
+    stability_interval,
+    stability_test,
+)
 from skstab.metrics._measure import Measure
 from skstab.metrics._population import population_stability
 from skstab.metrics._random_selection import random_selection_test
 from skstab.metrics._ranking import canberra_stability
-from skstab.metrics._redundancy_subset import npogr_stability, pogr_stability, redundancy_dice_stability
+from skstab.metrics._redundancy_subset import (
+    npogr_stability,
+    pogr_stability,
+    redundancy_dice_stability,
+)
 from skstab.metrics._registry import get_measure, measure_table, stability_score
 from skstab.metrics._replication import full_size_interval, replication_stability
-from skstab.metrics._results import RandomSelectionTest, StabilityInterval, StabilityTest, stability_in_words
+from skstab.metrics._results import (
+    RandomSelectionTest,
+    StabilityInterval,
+    StabilityTest,
+    stability_in_words,
+)
 from skstab.metrics._subset import (
     cwrel_stability,
     davis_stability,

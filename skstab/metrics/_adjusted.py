@@ -17,7 +17,13 @@ from skstab.metrics import _substitutes as substitutes
 from skstab.metrics._chance import Sizes, mean_over_sets, yu_expected
 from skstab.metrics._measure import Measure, Properties, pairwise
 from skstab.metrics._pairwise import line_row_sums
-from skstab.metrics._similarity import Links, check_threshold, find_links, no_links, require_shape
+from skstab.metrics._similarity import (
+    Links,
+    check_threshold,
+    find_links,
+    no_links,
+    require_shape,
+)
 from skstab.metrics._substitutes import Adjustment
 from skstab.metrics._tables import Supports
 
@@ -26,10 +32,14 @@ class Description:
     """Which features stand for each other, as the user gave it; and what was found to be expected by chance."""
 
     def __init__(self, similarity: Any, threshold: float, random_state: Any) -> None:
-        from skstab._random import check_rng  # here, since measures load without scikit-learn
+        from skstab._random import (
+            check_rng,
+        )  # here, since measures load without scikit-learn
 
         self.threshold = check_threshold(threshold)
-        self.links = None if similarity is None else find_links(similarity, self.threshold)
+        self.links = (
+            None if similarity is None else find_links(similarity, self.threshold)
+        )
         self.seed = int(check_rng(random_state).randint(np.iinfo(np.int32).max))
         self._known: dict[Sizes, float] = {}
 
@@ -60,7 +70,12 @@ class Description:
         else:
             found = mean_over_sets(links, adjustment, self.seed, missing)
         self._known.update(zip(missing, found, strict=True))
-        return np.array([[self._known[min(a, b), max(a, b)] for b in sizes.tolist()] for a in sizes.tolist()])
+        return np.array(
+            [
+                [self._known[min(a, b), max(a, b)] for b in sizes.tolist()]
+                for a in sizes.tolist()
+            ]
+        )
 
 
 def _geometric(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -85,15 +100,22 @@ def corrected_row_sums(
     expected = described.expected(sizes, links, adjustment)
     # Where even random sets reach the maximum there is nothing to correct for: I / I_max.
     expected = np.where(highest - expected <= 1e-12 * highest, 0.0, expected)
-    slope = np.divide(1, highest - expected, out=np.zeros_like(highest), where=highest > 0)
+    slope = np.divide(
+        1, highest - expected, out=np.zeros_like(highest), where=highest > 0
+    )
     # Of sets that share nothing because one is empty, two are identical when both are.
     offset = np.where(highest > 0, -expected * slope, np.equal.outer(sizes, sizes))
     unadjusted = line_row_sums(supports, lambda *_: (slope, offset))
-    return unadjusted + substitutes.adjustment_row_sums(supports, links, adjustment, slope)
+    return unadjusted + substitutes.adjustment_row_sums(
+        supports, links, adjustment, slope
+    )
 
 
 def described_measure(
-    name: str, described: Description, row_sums: Callable[[Supports], FloatArray], **declared: Any
+    name: str,
+    described: Description,
+    row_sums: Callable[[Supports], FloatArray],
+    **declared: Any,
 ) -> Measure:
     """Build the measure that averages over pairs a similarity in which some features stand for each other."""
     return pairwise(
@@ -120,14 +142,20 @@ def forgiving(*, bounded: bool, chance_corrected: bool) -> Properties:
 
 
 def _builder(
-    name: str, adjustment: Adjustment, maximum: Callable[[FloatArray, FloatArray], FloatArray] = _geometric
+    name: str,
+    adjustment: Adjustment,
+    maximum: Callable[[FloatArray, FloatArray], FloatArray] = _geometric,
 ) -> Callable[..., Measure]:
-    def build(*, similarity: Any = None, threshold: float = 0.9, random_state: Any = None) -> Measure:
+    def build(
+        *, similarity: Any = None, threshold: float = 0.9, random_state: Any = None
+    ) -> Measure:
         described = Description(similarity, threshold, random_state)
         return described_measure(
             name,
             described,
-            lambda supports: corrected_row_sums(supports, described, adjustment, maximum),
+            lambda supports: corrected_row_sums(
+                supports, described, adjustment, maximum
+            ),
             bounds=(-np.inf, 1.0),
             properties=forgiving(bounded=False, chance_corrected=True),
         )
@@ -135,20 +163,28 @@ def _builder(
     return build
 
 
-def zucknick_measure(*, similarity: Any = None, threshold: float = 0.9, random_state: Any = None) -> Measure:
+def zucknick_measure(
+    *, similarity: Any = None, threshold: float = 0.9, random_state: Any = None
+) -> Measure:
     """Build Zucknick's measure for a similarity of features."""
     described = Description(similarity, threshold, random_state)
     return described_measure(
         "zucknick",
         described,
-        lambda supports: substitutes.zucknick_row_sums(supports, described.links_of(supports)),
+        lambda supports: substitutes.zucknick_row_sums(
+            supports, described.links_of(supports)
+        ),
         bounds=(0.0, 1.0),
         properties=forgiving(bounded=True, chance_corrected=False),
     )
 
 
 intersection_mbm_measure = _builder("intersection_mbm", substitutes.largest_matching)
-intersection_greedy_measure = _builder("intersection_greedy", substitutes.greedy_matching)
+intersection_greedy_measure = _builder(
+    "intersection_greedy", substitutes.greedy_matching
+)
 intersection_count_measure = _builder("intersection_count", substitutes.smaller_count)
-intersection_mean_measure = _builder("intersection_mean", substitutes.smaller_similarity)
+intersection_mean_measure = _builder(
+    "intersection_mean", substitutes.smaller_similarity
+)
 yu_measure = _builder("yu", substitutes.mean_count, _arithmetic)

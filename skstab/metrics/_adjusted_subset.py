@@ -7,7 +7,11 @@ from skstab.metrics import _adjusted
 
 
 def intersection_mbm_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Stability in which features without a shared counterpart are matched with similar ones, as many as possible.
 
@@ -63,11 +67,17 @@ def intersection_mbm_stability(
     1.0
     """
     build = _adjusted.intersection_mbm_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )
 
 
 def intersection_greedy_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Stability in which features without a shared counterpart are matched with similar ones, the most similar first.
 
@@ -130,7 +140,11 @@ def intersection_greedy_stability(
 
 
 def intersection_count_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Stability in which a feature counts as shared where the other run has a similar one.
 
@@ -192,7 +206,11 @@ def intersection_count_stability(
 
 
 def intersection_mean_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Stability in which a feature counts as shared as far as the other run has similar ones.
 
@@ -248,11 +266,17 @@ def intersection_mean_stability(
     0.95
     """
     build = _adjusted.intersection_mean_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )
 
 
 def yu_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Yu's measure: a feature counts as shared where the other run has a similar one, on average over both runs.
 
@@ -307,11 +331,17 @@ def yu_stability(
     1.0
     """
     build = _adjusted.yu_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )
 
 
 def zucknick_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Zucknick's measure: the Jaccard index with similar features counted by their similarity.
 
@@ -363,4 +393,6 @@ def zucknick_stability(
     0.65
     """
     build = _adjusted.zucknick_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )

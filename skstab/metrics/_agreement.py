@@ -15,14 +15,20 @@ from skstab.metrics._tables import Supports
 def novovicova(supports: Supports) -> float:
     """Σ_f c_f log c_f / (N log M), N = Σ_f c_f."""
     counts = supports.counts.astype(np.float64)
-    return float(_novovicova(xlogy(counts, counts).sum(), counts.sum(), supports.n_runs))
+    return float(
+        _novovicova(xlogy(counts, counts).sum(), counts.sum(), supports.n_runs)
+    )
 
 
 def novovicova_without_each(supports: Supports) -> FloatArray:
     """Novovičová's measure of the other runs, for each run."""
     counts = supports.counts.astype(np.float64)
     leaving = supports.per_run_sum(last_step(counts))
-    return _novovicova(xlogy(counts, counts).sum() - leaving, counts.sum() - supports.sizes, supports.n_runs - 1)
+    return _novovicova(
+        xlogy(counts, counts).sum() - leaving,
+        counts.sum() - supports.sizes,
+        supports.n_runs - 1,
+    )
 
 
 def _novovicova(c_log_c: FloatArray, selected: FloatArray, n_runs: int) -> FloatArray:
@@ -37,7 +43,12 @@ KAPPA = line_measure(
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
     properties=Properties(
-        fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True, corrected_any_sizes=True
+        fully_defined=True,
+        monotone=True,
+        bounded=True,
+        maximum=True,
+        chance_corrected=True,
+        corrected_any_sizes=True,
     ),
     asymptotic="constant size",
 )
@@ -47,7 +58,13 @@ NOVOVICOVA = frequency_measure(
     novovicova_without_each,
     bounds=(0.0, 1.0),
     varies_with_runs=True,
-    properties=Properties(fully_defined=True, monotone=False, bounded=True, maximum=True, chance_corrected=False),
+    properties=Properties(
+        fully_defined=True,
+        monotone=False,
+        bounded=True,
+        maximum=True,
+        chance_corrected=False,
+    ),
 )
 
 

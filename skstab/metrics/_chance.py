@@ -31,7 +31,9 @@ def yu_expected(links: Links, a: int, b: int) -> float:
     return a * b / links.n_features + matched / 2
 
 
-def _expected_matched(degrees: IntArray, features: IntArray, d: int, a: int, b: int) -> float:
+def _expected_matched(
+    degrees: IntArray, features: IntArray, d: int, a: int, b: int
+) -> float:
     """S_ab = Σ_x (a/d)(1 − b/d)[1 − Σ_t Hyp(t; d−1, deg x, b) Π_{s<t} (a−1−s)/(d−1−s)].
 
     t of the features similar to x are in the second set; x has no match when all of them are in the first one, too.
@@ -41,18 +43,27 @@ def _expected_matched(degrees: IntArray, features: IntArray, d: int, a: int, b: 
     if a == 0 or b in (0, d):
         return 0.0
     t = np.arange(min(int(degrees.max()), b) + 1)
-    all_shared = np.cumprod(np.r_[1.0, np.maximum(a - 1 - t[:-1], 0) / (d - 1 - t[:-1])])
+    all_shared = np.cumprod(
+        np.r_[1.0, np.maximum(a - 1 - t[:-1], 0) / (d - 1 - t[:-1])]
+    )
     unmatched = hypergeom.pmf(t[None, :], d - 1, degrees[:, None], b) @ all_shared
     return float(a / d * (1 - b / d) * (features @ (1 - unmatched)))
 
 
-def mean_over_sets(links: Links, adjustment: Adjustment, seed: int, sizes: list[Sizes]) -> list[float]:
+def mean_over_sets(
+    links: Links, adjustment: Adjustment, seed: int, sizes: list[Sizes]
+) -> list[float]:
     """Mean of |∩| + adjustment over all pairs of sets of these sizes, or over random ones where there are too many."""
     d = links.n_features
     few = [pair for pair in sizes if comb(d, pair[0]) * comb(d, pair[1]) <= N_DRAWS]
     many = [pair for pair in sizes if pair not in few]
-    found = {pair: _total(_all_sets(links, *pair), links, adjustment, pair) for pair in few}
-    found = {pair: total / (comb(d, pair[0]) * comb(d, pair[1])) for pair, total in found.items()}
+    found = {
+        pair: _total(_all_sets(links, *pair), links, adjustment, pair) for pair in few
+    }
+    found = {
+        pair: total / (comb(d, pair[0]) * comb(d, pair[1]))
+        for pair, total in found.items()
+    }
     totals = np.zeros(len(many))
     for draw in _random_sets(links, seed, max((b for _, b in many), default=0)):
         totals += [_total(draw, links, adjustment, pair) for pair in many]
@@ -66,7 +77,9 @@ class _Draws(NamedTuple):
     n: int
     shared: tuple[IntArray, IntArray]  # places of the features that are in both
     matches: Matches
-    one: tuple[IntArray, IntArray]  # places, in the first and second order, of the first feature of each match
+    one: tuple[
+        IntArray, IntArray
+    ]  # places, in the first and second order, of the first feature of each match
     other: tuple[IntArray, IntArray]  # the same of its second feature
 
 
@@ -82,8 +95,13 @@ def _total(draws: _Draws, links: Links, adjustment: Adjustment, sizes: Sizes) ->
 
 
 def _all_sets(links: Links, a: int, b: int) -> _Draws:
-    first, second = (np.array(list(combinations(range(links.n_features), size)), dtype=np.int64) for size in (a, b))
-    return _draws(np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1)), links)
+    first, second = (
+        np.array(list(combinations(range(links.n_features), size)), dtype=np.int64)
+        for size in (a, b)
+    )
+    return _draws(
+        np.repeat(first, len(second), axis=0), np.tile(second, (len(first), 1)), links
+    )
 
 
 def _random_sets(links: Links, seed: int, size: int) -> Iterator[_Draws]:
@@ -93,7 +111,10 @@ def _random_sets(links: Links, seed: int, size: int) -> Iterator[_Draws]:
     for block, start in enumerate(range(0, N_DRAWS, _DRAWS_PER_BLOCK)):
         n = min(_DRAWS_PER_BLOCK, N_DRAWS - start)
         first, second = (
-            _heads(np.random.default_rng([seed, block, side]), n, links.n_features, size) for side in (0, 1)
+            _heads(
+                np.random.default_rng([seed, block, side]), n, links.n_features, size
+            )
+            for side in (0, 1)
         )
         yield _draws(first, second, links)
 
@@ -110,7 +131,10 @@ def _heads(rng: np.random.Generator, n: int, d: int, size: int) -> Any:
 
 def _draws(first: Any, second: Any, links: Links) -> _Draws:
     n, row = len(first), np.arange(len(first))[:, None]
-    place_first, place_second = _places(first, links.n_features), _places(second, links.n_features)
+    place_first, place_second = (
+        _places(first, links.n_features),
+        _places(second, links.n_features),
+    )
     in_second = place_second[row, first]
     shared = in_second < links.n_features
     degrees = links.degrees[first].ravel()
@@ -120,9 +144,12 @@ def _draws(first: Any, second: Any, links: Links) -> _Draws:
     held = place_second[draw, links.other[link]] < links.n_features
     draw, link = draw[held], link[held]
     one, other = (
-        (place_first[draw, feature[link]], place_second[draw, feature[link]]) for feature in (links.one, links.other)
+        (place_first[draw, feature[link]], place_second[draw, feature[link]])
+        for feature in (links.one, links.other)
     )
-    return _Draws(n, (np.nonzero(shared)[1], in_second[shared]), Matches(draw, link), one, other)
+    return _Draws(
+        n, (np.nonzero(shared)[1], in_second[shared]), Matches(draw, link), one, other
+    )
 
 
 def _places(order: Any, d: int) -> Any:

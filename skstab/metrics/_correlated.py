@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike
 
 from skstab._typing import FloatArray, MatrixLike, RunsLike
 from skstab.metrics._frequency import divide
-from skstab.metrics._measure import Measure, PairValues, Properties, consecutive_pairs, pseudo_values
+from skstab.metrics._measure import (
+    Measure,
+    PairValues,
+    Properties,
+    consecutive_pairs,
+    pseudo_values,
+)
 from skstab.metrics._similarity import check_similarity, group_indicator
 from skstab.metrics._tables import Supports
 
@@ -50,7 +56,11 @@ def _from_groups(groups: ArrayLike, n_features: int) -> _Similarity:
 
 def _from_matrix(similarity: Any, n_features: int) -> _Similarity:
     matrix = check_similarity(similarity, n_features)
-    return _Similarity(lambda csr: (csr, csr @ matrix), float(matrix.diagonal().sum()), float(matrix.sum()))
+    return _Similarity(
+        lambda csr: (csr, csr @ matrix),
+        float(matrix.diagonal().sum()),
+        float(matrix.sum()),
+    )
 
 
 def _moments(supports: Supports, similarity: _Similarity) -> tuple[_Moments, _Moments]:
@@ -79,7 +89,13 @@ def _moments(supports: Supports, similarity: _Similarity) -> tuple[_Moments, _Mo
 
 def _effective(t: _Moments, similarity: _Similarity, d: int) -> FloatArray:
     m = t.n_runs
-    return _corrected((t.own - t.joint / m) / (m - 1), t.selected / m, t.selected_squares / m, similarity, d)
+    return _corrected(
+        (t.own - t.joint / m) / (m - 1),
+        t.selected / m,
+        t.selected_squares / m,
+        similarity,
+        d,
+    )
 
 
 def _effective_within_pairs(supports: Supports, similarity: _Similarity) -> PairValues:
@@ -87,13 +103,20 @@ def _effective_within_pairs(supports: Supports, similarity: _Similarity) -> Pair
     first, second = consecutive_pairs(supports.n_runs)
     left, right = similarity.product(supports.csr[first] - supports.csr[second])
     observed = np.asarray((left * right).sum(axis=1)).ravel() / 2
-    a, b = supports.sizes[first].astype(np.float64), supports.sizes[second].astype(np.float64)
+    a, b = (
+        supports.sizes[first].astype(np.float64),
+        supports.sizes[second].astype(np.float64),
+    )
     formula = partial(_corrected, similarity=similarity, d=supports.n_features)
     return pseudo_values(formula, observed, (a + b) / 2, (a * a + b * b) / 2)
 
 
 def _corrected(
-    observed: FloatArray, mean: FloatArray, mean_square: FloatArray, similarity: _Similarity, d: int
+    observed: FloatArray,
+    mean: FloatArray,
+    mean_square: FloatArray,
+    similarity: _Similarity,
+    d: int,
 ) -> FloatArray:
     """φ_C = 1 − tr(CS) / tr(CΣ₀), hamer2021 (12), from tr(CS) and the means of k and k²."""
     variance = mean / d * (1 - mean / d)
@@ -109,10 +132,14 @@ def _corrected(
     return 1 - divide(observed, expected, otherwise=0.0)
 
 
-def effective_measure(*, similarity: Any = None, groups: ArrayLike | None = None) -> Measure:
+def effective_measure(
+    *, similarity: Any = None, groups: ArrayLike | None = None
+) -> Measure:
     """Build the effective measure for a similarity of features."""
     if similarity is not None and groups is not None:
-        raise ValueError("similarity and groups cannot be passed together: pass one of them")
+        raise ValueError(
+            "similarity and groups cannot be passed together: pass one of them"
+        )
 
     def similarity_of(supports: Supports) -> _Similarity:
         if groups is not None:
@@ -134,7 +161,9 @@ def effective_measure(*, similarity: Any = None, groups: ArrayLike | None = None
         kind="subset",
         evaluate=evaluate,
         leave_one_out=leave_one_out,
-        within_pairs=lambda supports: _effective_within_pairs(supports, similarity_of(supports)),
+        within_pairs=lambda supports: _effective_within_pairs(
+            supports, similarity_of(supports)
+        ),
         trivial=lambda table: table.is_trivial,
         described_by=("similarity", "groups"),
         bounds=(-np.inf, np.inf),
@@ -150,7 +179,10 @@ def effective_measure(*, similarity: Any = None, groups: ArrayLike | None = None
 
 
 def effective_stability(
-    supports: RunsLike, *, similarity: MatrixLike | None = None, groups: ArrayLike | None = None
+    supports: RunsLike,
+    *,
+    similarity: MatrixLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> float:
     """Stability of selections in which similar features can replace each other.
 

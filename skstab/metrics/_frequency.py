@@ -16,7 +16,13 @@ from scipy.special import xlogy
 
 from skstab._checks import check_number
 from skstab._typing import FloatArray
-from skstab.metrics._measure import Measure, PairValues, Properties, consecutive_pairs, correlation_bounds
+from skstab.metrics._measure import (
+    Measure,
+    PairValues,
+    Properties,
+    consecutive_pairs,
+    correlation_bounds,
+)
 from skstab.metrics._pairwise import overlap, require_constant_size
 from skstab.metrics._tables import Supports
 
@@ -37,7 +43,9 @@ def totals(supports: Supports) -> Totals:
     """Totals of all runs."""
     counts = supports.counts.astype(np.float64)
     selected = np.asarray(counts.sum())
-    return Totals(supports.n_runs, supports.n_features, selected, np.asarray(counts @ counts))
+    return Totals(
+        supports.n_runs, supports.n_features, selected, np.asarray(counts @ counts)
+    )
 
 
 def totals_without_each(supports: Supports) -> Totals:
@@ -48,7 +56,9 @@ def totals_without_each(supports: Supports) -> Totals:
     return Totals(full.n_runs - 1, full.n_features, full.selected - sizes, squares)
 
 
-def divide(above: FloatArray, below: FloatArray, *, otherwise: FloatArray | float) -> FloatArray:
+def divide(
+    above: FloatArray, below: FloatArray, *, otherwise: FloatArray | float
+) -> FloatArray:
     """Above / below, and `otherwise` where below is zero."""
     zero = below == 0
     return np.where(zero, otherwise, above / np.where(zero, 1, below))
@@ -60,7 +70,9 @@ def nogueira(t: Totals) -> FloatArray:
     Σ_f s_f² = (N M − Q) / (M (M−1)) and d (k̄/d)(1 − k̄/d) = N (M d − N) / (M² d).
     """
     m, d, n = t.n_runs, t.n_features, t.selected
-    return 1 - divide((n * m - t.squares) * m * d, (m - 1) * n * (m * d - n), otherwise=0.0)
+    return 1 - divide(
+        (n * m - t.squares) * m * d, (m - 1) * n * (m * d - n), otherwise=0.0
+    )
 
 
 def nogueira_within_pairs(supports: Supports) -> PairValues:
@@ -69,14 +81,19 @@ def nogueira_within_pairs(supports: Supports) -> PairValues:
     g_b = Φ̂ + [(a_b − A) − (2K/d + Φ̂ (1 − 2K/d)) (s_b − K)] / v, to the first order in a_b and s_b.
     """
     first, second = consecutive_pairs(supports.n_runs)
-    shared, size = overlap(supports, first, second), (supports.sizes[first] + supports.sizes[second]) / 2
+    shared, size = (
+        overlap(supports, first, second),
+        (supports.sizes[first] + supports.sizes[second]) / 2,
+    )
     a, k, d = shared.mean(), size.mean(), supports.n_features
     spread = k * (d - k) / d
     if spread == 0:
         return PairValues(1.0, np.ones(first.size))
     estimate = (a - k * k / d) / spread
     slope = 2 * k / d + estimate * (1 - 2 * k / d)
-    return PairValues(float(estimate), estimate + ((shared - a) - slope * (size - k)) / spread)
+    return PairValues(
+        float(estimate), estimate + ((shared - a) - slope * (size - k)) / spread
+    )
 
 
 def goh(t: Totals) -> FloatArray:
@@ -99,8 +116,12 @@ def cwrel(t: Totals) -> FloatArray:
     """CW_rel of nogueira2018, equation (4); Σ_f c_f (c_f − 1) = Q − N."""
     m, d, n, q = t.n_runs, t.n_features, t.selected, t.squares
     even, whole = n % d, n % m
-    lowest = n * n - even * even + d * even  # d Q when the counts are as even as possible
-    highest = d * (whole * whole + m * (n - whole))  # d Q when as few features as possible share them
+    lowest = (
+        n * n - even * even + d * even
+    )  # d Q when the counts are as even as possible
+    highest = d * (
+        whole * whole + m * (n - whole)
+    )  # d Q when as few features as possible share them
     # Somol & Novovičová: CW itself where both extremes are equal, and 1 where nothing was selected.
     weighted_consistency = divide(q - n, n * (m - 1), otherwise=1.0)
     return divide(d * q - lowest, highest - lowest, otherwise=weighted_consistency)
@@ -109,17 +130,23 @@ def cwrel(t: Totals) -> FloatArray:
 def davis(supports: Supports, penalty: float) -> float:
     """Mean frequency of the features ever chosen less a penalty for long lists, nogueira2018 (3)."""
     ever = np.asarray(np.count_nonzero(supports.counts), dtype=np.float64)
-    return float(_davis(totals(supports), ever, np.asarray(np.median(supports.sizes)), penalty))
+    return float(
+        _davis(totals(supports), ever, np.asarray(np.median(supports.sizes)), penalty)
+    )
 
 
 def davis_without_each(supports: Supports, penalty: float) -> FloatArray:
     """Davis' measure of the other runs, for each run."""
-    ever = np.count_nonzero(supports.counts) - supports.per_run_sum(supports.counts == 1)
+    ever = np.count_nonzero(supports.counts) - supports.per_run_sum(
+        supports.counts == 1
+    )
     median = medians_without_each(supports.sizes.astype(np.float64))
     return _davis(totals_without_each(supports), ever, median, penalty)
 
 
-def _davis(t: Totals, ever: FloatArray, median: FloatArray, penalty: float) -> FloatArray:
+def _davis(
+    t: Totals, ever: FloatArray, median: FloatArray, penalty: float
+) -> FloatArray:
     mean_frequency = divide(t.selected / t.n_runs, ever, otherwise=1.0)
     return np.maximum(0.0, mean_frequency - penalty * median / t.n_features)
 
@@ -245,14 +272,26 @@ GOH = _from_totals(
     goh,
     within_pairs=goh_within_pairs,
     bounds=(0.0, 1.0),
-    properties=Properties(fully_defined=True, monotone=False, bounded=True, maximum=False, chance_corrected=False),
+    properties=Properties(
+        fully_defined=True,
+        monotone=False,
+        bounded=True,
+        maximum=False,
+        chance_corrected=False,
+    ),
 )
 CWREL = _from_totals(
     "cwrel",
     cwrel,
     bounds=(0.0, 1.0),
     varies_with_runs=True,
-    properties=Properties(fully_defined=True, monotone=True, bounded=True, maximum=False, chance_corrected=False),
+    properties=Properties(
+        fully_defined=True,
+        monotone=True,
+        bounded=True,
+        maximum=False,
+        chance_corrected=False,
+    ),
 )
 LAUSSER = _from_totals(
     "lausser",
@@ -260,7 +299,13 @@ LAUSSER = _from_totals(
     constant_size=True,
     bounds=(0.0, 1.0),
     varies_with_runs=True,
-    properties=Properties(fully_defined=False, monotone=True, bounded=True, maximum=True, chance_corrected=False),
+    properties=Properties(
+        fully_defined=False,
+        monotone=True,
+        bounded=True,
+        maximum=True,
+        chance_corrected=False,
+    ),
 )
 KRIZEK = frequency_measure(
     "krizek",
@@ -271,7 +316,13 @@ KRIZEK = frequency_measure(
     bounds_for=lambda n_runs: (0.0, float(np.log2(n_runs))),
     higher_is_better=False,
     varies_with_runs=True,
-    properties=Properties(fully_defined=False, monotone=False, bounded=False, maximum=True, chance_corrected=False),
+    properties=Properties(
+        fully_defined=False,
+        monotone=False,
+        bounded=False,
+        maximum=True,
+        chance_corrected=False,
+    ),
 )
 GUZMAN = frequency_measure(
     "guzman",
@@ -280,7 +331,13 @@ GUZMAN = frequency_measure(
     constant_size=True,
     bounds=(0.0, 1.0),
     varies_with_runs=True,
-    properties=Properties(fully_defined=False, monotone=False, bounded=True, maximum=True, chance_corrected=False),
+    properties=Properties(
+        fully_defined=False,
+        monotone=False,
+        bounded=True,
+        maximum=True,
+        chance_corrected=False,
+    ),
 )
 
 
@@ -293,5 +350,11 @@ def davis_measure(*, penalty: float = 1.0) -> Measure:
         lambda supports: davis_without_each(supports, penalty),
         bounds=(0.0, 1.0),
         varies_with_runs=True,
-        properties=Properties(fully_defined=True, monotone=False, bounded=True, maximum=False, chance_corrected=False),
+        properties=Properties(
+            fully_defined=True,
+            monotone=False,
+            bounded=True,
+            maximum=False,
+            chance_corrected=False,
+        ),
     )

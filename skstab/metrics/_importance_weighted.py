@@ -14,9 +14,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from skstab._minima import minima_with_others, minima_within_groups, near_one, scaled_to_one
+from skstab._minima import (
+    minima_with_others,
+    minima_within_groups,
+    near_one,
+    scaled_to_one,
+)
 from skstab._typing import FloatArray, IntArray, RunsLike
-from skstab.metrics._measure import Measure, PairValues, Properties, correlation_bounds, pseudo_values
+from skstab.metrics._measure import (
+    Measure,
+    PairValues,
+    Properties,
+    correlation_bounds,
+    pseudo_values,
+)
 from skstab.metrics._similarity import group_indicator
 from skstab.metrics._tables import Weights
 
@@ -28,7 +39,9 @@ class SharedImportance(NamedTuple):
     expected: FloatArray
 
 
-def shared_importance(weights: Weights, block: IntArray | None = None) -> SharedImportance:
+def shared_importance(
+    weights: Weights, block: IntArray | None = None
+) -> SharedImportance:
     """Sum each run's shared importance, observed and expected by chance, over all other runs (of its block)."""
     csr, n_runs = weights.csr, weights.n_runs
     run, value = _shares(weights)
@@ -36,9 +49,15 @@ def shared_importance(weights: Weights, block: IntArray | None = None) -> Shared
     run, feature, value = run[order], csr.indices[order], value[order]
 
     # One block needs no grouping, which would cost a fifth of the whole.
-    with_all = minima_with_others(value) if block is None else minima_within_groups(value, block[run])
+    with_all = (
+        minima_with_others(value)
+        if block is None
+        else minima_within_groups(value, block[run])
+    )
     with_own_run = minima_within_groups(value, run)
-    block_and_feature = feature if block is None else block[run] * weights.n_features + feature
+    block_and_feature = (
+        feature if block is None else block[run] * weights.n_features + feature
+    )
     observed = np.bincount(run, minima_within_groups(value, block_and_feature), n_runs)
     expected = np.bincount(run, with_all - with_own_run, n_runs) / weights.n_features
 
@@ -69,7 +88,9 @@ def importance_weighted(weights: Weights) -> float:
 def importance_weighted_without_each(weights: Weights) -> FloatArray:
     """φ_iw of the other runs, for each run."""
     shared, m = shared_importance(weights), weights.n_runs
-    return _stability(*((total.sum() - 2 * total) / ((m - 1) * (m - 2)) for total in shared))
+    return _stability(
+        *((total.sum() - 2 * total) / ((m - 1) * (m - 2)) for total in shared)
+    )
 
 
 def importance_weighted_within_pairs(weights: Weights) -> PairValues:
@@ -105,7 +126,13 @@ IMPORTANCE_WEIGHTED = Measure(
     trivial=_is_trivial,
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
-    properties=Properties(fully_defined=True, monotone=None, bounded=True, maximum=True, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True,
+        monotone=None,
+        bounded=True,
+        maximum=True,
+        chance_corrected=True,
+    ),
 )
 
 
@@ -156,7 +183,9 @@ def _summed(weights: Weights, groups: ArrayLike | None) -> Weights:
     indicator = group_indicator(groups, weights.n_features)
     # Only the shares within a run matter, and sums of the largest floats would overflow.
     value = near_one(np.abs(weights.csr.data), _runs(weights), weights.n_runs)
-    scaled = sparse.csr_array((value, weights.csr.indices, weights.csr.indptr), shape=weights.csr.shape)
+    scaled = sparse.csr_array(
+        (value, weights.csr.indices, weights.csr.indptr), shape=weights.csr.shape
+    )
     return Weights(sparse.csr_array(scaled @ indicator))
 
 
@@ -166,13 +195,23 @@ def grouped_importance_measure(*, groups: ArrayLike | None = None) -> Measure:
         name="grouped_importance",
         kind="weights",
         evaluate=lambda weights: importance_weighted(_summed(weights, groups)),
-        leave_one_out=lambda weights: importance_weighted_without_each(_summed(weights, groups)),
-        within_pairs=lambda weights: importance_weighted_within_pairs(_summed(weights, groups)),
+        leave_one_out=lambda weights: importance_weighted_without_each(
+            _summed(weights, groups)
+        ),
+        within_pairs=lambda weights: importance_weighted_within_pairs(
+            _summed(weights, groups)
+        ),
         trivial=lambda weights: _is_trivial(_summed(weights, groups)),
         described_by=("groups",),
         bounds=(-1.0, 1.0),
         bounds_for=correlation_bounds,
-        properties=Properties(fully_defined=True, monotone=None, bounded=True, maximum=False, chance_corrected=False),
+        properties=Properties(
+            fully_defined=True,
+            monotone=None,
+            bounded=True,
+            maximum=False,
+            chance_corrected=False,
+        ),
     )
 
 

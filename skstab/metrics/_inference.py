@@ -87,7 +87,9 @@ def _require_comparable(measure: Measure, method: str) -> None:
 
 def _require_runs(table: Table, least: int, method: str) -> None:
     if table.n_runs < least:
-        raise ValueError(f"method={method!r} needs at least {least} runs, got {table.n_runs}")
+        raise ValueError(
+            f"method={method!r} needs at least {least} runs, got {table.n_runs}"
+        )
 
 
 INFLUENCES: dict[str, Callable[[Measure, Table], _Influence]] = {
@@ -116,7 +118,9 @@ def conformal_ends(values: FloatArray, alpha: float) -> tuple[float, float] | No
     nonconforming.
     """
     c = values.size
-    t = min(int(np.floor(alpha * (c + 1) + 1e-9)), c)  # 0.1 × 1000 must count as 100; no p-value is above 1
+    t = min(
+        int(np.floor(alpha * (c + 1) + 1e-9)), c
+    )  # 0.1 × 1000 must count as 100; no p-value is above 1
     if t == 0:
         return None
     centre = float(values.mean())
@@ -126,13 +130,19 @@ def conformal_ends(values: FloatArray, alpha: float) -> tuple[float, float] | No
     return centre - float(down), centre + float(up)
 
 
-def _conformal(measure: Measure, table: Table, level: float, rng: Any, n_resamples: int) -> tuple[float, float, float]:
+def _conformal(
+    measure: Measure, table: Table, level: float, rng: Any, n_resamples: int
+) -> tuple[float, float, float]:
     values = calibration_values(measure, table, rng, n_resamples)
-    low, high = conformal_ends(values, 1 - level) or measure.range(_subset_size(table.n_runs))
+    low, high = conformal_ends(values, 1 - level) or measure.range(
+        _subset_size(table.n_runs)
+    )
     return low, high, np.nan
 
 
-def calibration_values(measure: Measure, table: Table, rng: Any, n_resamples: int) -> FloatArray:
+def calibration_values(
+    measure: Measure, table: Table, rng: Any, n_resamples: int
+) -> FloatArray:
     """Stabilities of the subsets of the runs that a conformal interval is calibrated with."""
     _require_comparable(measure, "conformal")
     _require_runs(table, 3, "conformal")
@@ -152,7 +162,9 @@ def _subsets(n_runs: int, size: int, most: int, rng: Any) -> IntArray:
     return np.argsort(rng.random_sample((most, n_runs)), axis=1)[:, :size]
 
 
-def _bootstrap(measure: Measure, table: Table, level: float, rng: Any, n_resamples: int) -> tuple[float, float, float]:
+def _bootstrap(
+    measure: Measure, table: Table, level: float, rng: Any, n_resamples: int
+) -> tuple[float, float, float]:
     """Percentiles of the bootstrap of the runs, centred at the estimate and expanded for few runs.
 
     A run drawn twice agrees with itself, which raises all bootstrap values: their spread is informative, not their
@@ -163,7 +175,9 @@ def _bootstrap(measure: Measure, table: Table, level: float, rng: Any, n_resampl
     _require_runs(table, 3, "bootstrap")
     values = _values_of(measure, table, rng.randint(m, size=(n_resamples, m)))
     tail = ndtr(np.sqrt(m / (m - 1)) * quantile((1 - level) / 2, m - 1))
-    low, high = measure.value(table) + np.quantile(values - values.mean(), [tail, 1 - tail])
+    low, high = measure.value(table) + np.quantile(
+        values - values.mean(), [tail, 1 - tail]
+    )
     return float(low), float(high), float(values.std(ddof=1))
 
 
@@ -264,14 +278,20 @@ def stability_interval(
         warn_where_too_narrow(table, what=_NARROW_INTERVAL.format(method))
         error = found.standard_error
         half = quantile((1 + level) / 2, found.df) * error
-        estimate, low, high = found.estimate, found.estimate - half, found.estimate + half
+        estimate, low, high = (
+            found.estimate,
+            found.estimate - half,
+            found.estimate + half,
+        )
     elif is_choice(method, *RESAMPLED):
         _require_comparable(chosen, method)
         rng, n_resamples = check_seed(random_state), check_resamples(n_resamples)
         low, high, error = RESAMPLED[method](chosen, table, level, rng, n_resamples)
         estimate = chosen.value(table)
     else:
-        raise ValueError(f"method must be one of {', '.join([*INFLUENCES, *RESAMPLED])}; got {method!r}")
+        raise ValueError(
+            f"method must be one of {', '.join([*INFLUENCES, *RESAMPLED])}; got {method!r}"
+        )
     lowest, highest = chosen.range(table.n_runs)
     low, high = max(low, lowest), min(high, highest)
     return StabilityInterval(estimate, low, high, error, method, level)
@@ -333,7 +353,14 @@ def stability_test(
     level = check_level(confidence_level)
     warn_where_too_narrow(table, what=_NARROW_TEST)
     difference = found.estimate - threshold
-    return _test(difference, found.standard_error, found.df, measure=chosen, alternative=alternative, level=level)
+    return _test(
+        difference,
+        found.standard_error,
+        found.df,
+        measure=chosen,
+        alternative=alternative,
+        level=level,
+    )
 
 
 def compare_stability(
@@ -391,14 +418,23 @@ def compare_stability(
     x, y = influence(chosen, table_a), influence(chosen, table_b)
     if check_bool(paired, "paired"):
         if table_a.n_runs != table_b.n_runs:
-            raise ValueError(f"paired=True needs as many runs in a as in b, got {table_a.n_runs} and {table_b.n_runs}")
+            raise ValueError(
+                f"paired=True needs as many runs in a as in b, got {table_a.n_runs} and {table_b.n_runs}"
+            )
         error, df = float(np.linalg.norm(x.contributions - y.contributions)), x.df
     else:
         error = float(np.hypot(x.standard_error, y.standard_error))
         df = _welch_df(x, y)
     level = check_level(confidence_level)
     warn_where_too_narrow(table_a, table_b, what=_NARROW_TEST)
-    return _test(x.estimate - y.estimate, error, df, measure=chosen, alternative=alternative, level=level)
+    return _test(
+        x.estimate - y.estimate,
+        error,
+        df,
+        measure=chosen,
+        alternative=alternative,
+        level=level,
+    )
 
 
 def _welch_df(x: _Influence, y: _Influence) -> float:
@@ -409,7 +445,13 @@ def _welch_df(x: _Influence, y: _Influence) -> float:
 
 
 def _test(
-    difference: float, error: float, df: float, *, measure: Measure, alternative: Alternative, level: float
+    difference: float,
+    error: float,
+    df: float,
+    *,
+    measure: Measure,
+    alternative: Alternative,
+    level: float,
 ) -> StabilityTest:
     # Without spread all runs agree: any difference is then certain, and no difference is no evidence.
     certain = np.copysign(np.inf, difference) if difference else 0.0
@@ -421,9 +463,17 @@ def _test(
         "two-sided": min(1.0, 2 * _cdf(-abs(signed), df)),
     }
     if not is_choice(alternative, *pvalues):
-        raise ValueError(f"alternative must be one of {', '.join(pvalues)}; got {alternative!r}")
+        raise ValueError(
+            f"alternative must be one of {', '.join(pvalues)}; got {alternative!r}"
+        )
     half = quantile((1 + level) / 2, df) * error
-    return StabilityTest(statistic, pvalues[alternative], difference, difference - half, difference + half)
+    return StabilityTest(
+        statistic,
+        pvalues[alternative],
+        difference,
+        difference - half,
+        difference + half,
+    )
 
 
 def checked(data: Any, measure: Any, name: str) -> tuple[Measure, Table]:
@@ -434,7 +484,9 @@ def checked(data: Any, measure: Any, name: str) -> tuple[Measure, Table]:
 
 def _influences(method: str) -> Callable[[Measure, Table], _Influence]:
     if not is_choice(method, *INFLUENCES):
-        raise ValueError(f"method must be one of {', '.join(INFLUENCES)}; got {method!r}")
+        raise ValueError(
+            f"method must be one of {', '.join(INFLUENCES)}; got {method!r}"
+        )
     return INFLUENCES[method]
 
 
@@ -443,6 +495,8 @@ def check_resamples(n_resamples: int) -> int:
 
 
 def check_seed(random_state: Any) -> Any:
-    from skstab._random import check_rng  # here, since measures load without scikit-learn
+    from skstab._random import (
+        check_rng,
+    )  # here, since measures load without scikit-learn
 
     return check_rng(random_state)

@@ -110,7 +110,9 @@ class Measure:
     caution: str | None = None
     source: tuple[Any, dict[str, Any]] | None = None
 
-    look_up: ClassVar[Callable[..., Measure]]  # `get_measure`, which the registry puts here
+    look_up: ClassVar[
+        Callable[..., Measure]
+    ]  # `get_measure`, which the registry puts here
 
     # Kernels are closures, which can't be stored; what they were made from can.
     def __getstate__(self) -> dict[str, Any]:
@@ -147,7 +149,9 @@ class Measure:
     def value(self, table: Table) -> float:
         """Return the stability of a validated table; it is clipped to its range against rounding errors."""
         _require_table(table)
-        low, high = self.bounds if self.bounds_for is None else self.bounds_for(table.n_runs)
+        low, high = (
+            self.bounds if self.bounds_for is None else self.bounds_for(table.n_runs)
+        )
         return float(np.clip(self.evaluate(table), low, high))
 
     def check(self, data: RunsLike, *, name: str | None = None) -> Table:
@@ -169,7 +173,9 @@ class Measure:
 
 def _require_table(table: Any) -> None:
     if not isinstance(table, Supports | Weights):
-        raise TypeError(f"table must be what check() of the measure returned, got {type(table).__name__}")
+        raise TypeError(
+            f"table must be what check() of the measure returned, got {type(table).__name__}"
+        )
 
 
 def table_for(measure: Measure, data: Any) -> Any:
@@ -197,7 +203,10 @@ def mean_of_pairs_without_each(row_sums: FloatArray) -> FloatArray:
 
 
 def pairwise(
-    row_sums: Callable[[Any], FloatArray], *, similarity: Similarity | None = None, **declared: Any
+    row_sums: Callable[[Any], FloatArray],
+    *,
+    similarity: Similarity | None = None,
+    **declared: Any,
 ) -> Measure:
     """Build the measure that averages a similarity over all pairs of runs.
 
@@ -206,10 +215,17 @@ def pairwise(
     """
 
     def two_runs_at_a_time(table: Any, first: IntArray, second: IntArray) -> FloatArray:
-        return np.array([mean_of_pairs(row_sums(table.take(pair))) for pair in np.column_stack([first, second])])
+        return np.array(
+            [
+                mean_of_pairs(row_sums(table.take(pair)))
+                for pair in np.column_stack([first, second])
+            ]
+        )
 
     def within_pairs(table: Any) -> PairValues:
-        values = (similarity or two_runs_at_a_time)(table, *consecutive_pairs(table.n_runs))
+        values = (similarity or two_runs_at_a_time)(
+            table, *consecutive_pairs(table.n_runs)
+        )
         return PairValues(float(values.mean()), values)
 
     return Measure(
@@ -225,13 +241,17 @@ def consecutive_pairs(n_runs: int) -> tuple[IntArray, IntArray]:
     return np.arange(0, n_runs, 2), np.arange(1, n_runs, 2)
 
 
-def pseudo_values(formula: Callable[..., FloatArray], *statistics: FloatArray) -> PairValues:
+def pseudo_values(
+    formula: Callable[..., FloatArray], *statistics: FloatArray
+) -> PairValues:
     """Value and pseudo-values B·Φ̂ − (B−1)·Φ̂₍₋b₎ of a formula of means over the B pairs, one statistic per pair."""
     per_pair = np.stack(statistics)
     n_pairs, mean = per_pair.shape[1], per_pair.mean(axis=1)
     without_each = (n_pairs * mean[:, None] - per_pair) / (n_pairs - 1)
     estimate = float(formula(*mean))
-    return PairValues(estimate, n_pairs * estimate - (n_pairs - 1) * formula(*without_each))
+    return PairValues(
+        estimate, n_pairs * estimate - (n_pairs - 1) * formula(*without_each)
+    )
 
 
 def from_callable(
@@ -267,9 +287,13 @@ def from_callable(
 def _check_own(kind: Any, bounds: Any, name: Any) -> None:
     """Check what is said of a measure of one's own."""
     if not is_choice(kind, *ARGUMENT):
-        raise ValueError(f"kind must be one of {', '.join(map(repr, ARGUMENT))}; got {kind!r}")
+        raise ValueError(
+            f"kind must be one of {', '.join(map(repr, ARGUMENT))}; got {kind!r}"
+        )
     ends = tuple(bounds) if isinstance(bounds, tuple | list) else ()
     if not (len(ends) == 2 and all(map(is_real, ends)) and ends[0] <= ends[1]):
-        raise ValueError(f"bounds must be the smallest and the largest value, got {bounds!r}")
+        raise ValueError(
+            f"bounds must be the smallest and the largest value, got {bounds!r}"
+        )
     if not (name is None or isinstance(name, str)):
         raise ValueError(f"name must be None or a text, got {name!r}")

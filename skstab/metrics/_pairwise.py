@@ -39,28 +39,40 @@ def line_row_sums(supports: Supports, line: Line) -> FloatArray:
     return result
 
 
-def line_similarity(supports: Supports, first: IntArray, second: IntArray, line: Line) -> FloatArray:
+def line_similarity(
+    supports: Supports, first: IntArray, second: IntArray, line: Line
+) -> FloatArray:
     """Similarity of each first run with its second, for a similarity linear in the intersection."""
     sizes = supports.sizes.astype(np.float64)[:, None]
     slope, offset = line(sizes[first], sizes[second], supports.n_features)
-    return np.asarray(slope * overlap(supports, first, second)[:, None] + offset).ravel()
+    return np.asarray(
+        slope * overlap(supports, first, second)[:, None] + offset
+    ).ravel()
 
 
 def overlap(supports: Supports, first: IntArray, second: IntArray) -> FloatArray:
     """Number of features that each first run shares with its second."""
     csr = supports.csr
-    return np.asarray(csr[first].multiply(csr[second]).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(
+        csr[first].multiply(csr[second]).sum(axis=1), dtype=np.float64
+    ).ravel()
 
 
-def _overlap_with_groups(supports: Supports, group: IntArray, n_groups: int) -> FloatArray:
+def _overlap_with_groups(
+    supports: Supports, group: IntArray, n_groups: int
+) -> FloatArray:
     """Sum over the runs j of a group of |s_i ∩ s_j|, shape (n_runs, n_groups)."""
     by_feature = supports.csr.tocsc()
     # How often each group chose each feature: the same entries, with runs replaced by their groups.
     counts = sparse.csr_array(
-        (by_feature.data, group[by_feature.indices], by_feature.indptr), shape=(supports.n_features, n_groups)
+        (by_feature.data, group[by_feature.indices], by_feature.indptr),
+        shape=(supports.n_features, n_groups),
     )
     step = max(1, _BLOCK_ENTRIES // supports.n_features)
-    overlaps = [supports.csr @ counts[:, start : start + step].toarray() for start in range(0, n_groups, step)]
+    overlaps = [
+        supports.csr @ counts[:, start : start + step].toarray()
+        for start in range(0, n_groups, step)
+    ]
     return np.hstack(overlaps)
 
 
@@ -72,9 +84,13 @@ def ratio(*denominators: Denominator, corrected: bool = False) -> Line:
     """
 
     def line(a: FloatArray, b: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
-        below = np.stack(np.broadcast_arrays(*(denominator(a, b, d) for denominator in denominators)))
+        below = np.stack(
+            np.broadcast_arrays(*(denominator(a, b, d) for denominator in denominators))
+        )
         undefined = (below == 0).any(axis=0)
-        slope = np.where(undefined, 0.0, (1 / np.where(below == 0, 1, below)).mean(axis=0))
+        slope = np.where(
+            undefined, 0.0, (1 / np.where(below == 0, 1, below)).mean(axis=0)
+        )
         expected = a * b / d if corrected else 0.0
         return slope, np.where(undefined, a == b, -expected * slope)
 
@@ -93,7 +109,9 @@ def jaccard_row_sums(supports: Supports) -> FloatArray:
     return sums
 
 
-def jaccard_similarity(supports: Supports, first: IntArray, second: IntArray) -> FloatArray:
+def jaccard_similarity(
+    supports: Supports, first: IntArray, second: IntArray
+) -> FloatArray:
     """Jaccard similarity of each first run with its second."""
     shared, sizes = overlap(supports, first, second), supports.sizes
     union = sizes[first] + sizes[second] - shared
@@ -140,7 +158,9 @@ def require_constant_size(supports: Supports, name: str) -> None:
         )
 
 
-def line_measure(name: str, line: Line, *, constant_size: bool = False, **declared: Any) -> Measure:
+def line_measure(
+    name: str, line: Line, *, constant_size: bool = False, **declared: Any
+) -> Measure:
     def checked(supports: Supports) -> Supports:
         if constant_size:
             require_constant_size(supports, name)
@@ -148,7 +168,9 @@ def line_measure(name: str, line: Line, *, constant_size: bool = False, **declar
 
     return pairwise(
         lambda supports: line_row_sums(checked(supports), line),
-        similarity=lambda supports, first, second: line_similarity(checked(supports), first, second, line),
+        similarity=lambda supports, first, second: line_similarity(
+            checked(supports), first, second, line
+        ),
         name=name,
         kind="subset",
         trivial=lambda table: table.is_trivial,
@@ -156,7 +178,9 @@ def line_measure(name: str, line: Line, *, constant_size: bool = False, **declar
     )
 
 
-def _hamming_line(a: FloatArray, b: FloatArray, d: int) -> tuple[FloatArray, FloatArray]:
+def _hamming_line(
+    a: FloatArray, b: FloatArray, d: int
+) -> tuple[FloatArray, FloatArray]:
     # 1 − |s_i △ s_j| / d, and |△| = k_i + k_j − 2r.
     return np.full((1, 1), 2 / d), 1 - (a + b) / d
 
@@ -166,7 +190,13 @@ def _spread(k: FloatArray, d: int) -> FloatArray:
     return k * (d - k) / d
 
 
-_UNCORRECTED = Properties(fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=False)
+_UNCORRECTED = Properties(
+    fully_defined=True,
+    monotone=True,
+    bounded=True,
+    maximum=True,
+    chance_corrected=False,
+)
 
 JACCARD = pairwise(
     jaccard_row_sums,
@@ -177,9 +207,21 @@ JACCARD = pairwise(
     bounds=(0.0, 1.0),
     properties=_UNCORRECTED,
 )
-HAMMING = line_measure("hamming", _hamming_line, bounds=(0.0, 1.0), properties=_UNCORRECTED)
-DICE = line_measure("dice", ratio(lambda a, b, _: (a + b) / 2), bounds=(0.0, 1.0), properties=_UNCORRECTED)
-OCHIAI = line_measure("ochiai", ratio(lambda a, b, _: np.sqrt(a * b)), bounds=(0.0, 1.0), properties=_UNCORRECTED)
+HAMMING = line_measure(
+    "hamming", _hamming_line, bounds=(0.0, 1.0), properties=_UNCORRECTED
+)
+DICE = line_measure(
+    "dice",
+    ratio(lambda a, b, _: (a + b) / 2),
+    bounds=(0.0, 1.0),
+    properties=_UNCORRECTED,
+)
+OCHIAI = line_measure(
+    "ochiai",
+    ratio(lambda a, b, _: np.sqrt(a * b)),
+    bounds=(0.0, 1.0),
+    properties=_UNCORRECTED,
+)
 POG = line_measure(
     "pog",
     ratio(lambda a, *_: a, lambda _, b, __: b),
@@ -192,7 +234,13 @@ KUNCHEVA = line_measure(
     constant_size=True,
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
-    properties=Properties(fully_defined=False, monotone=True, bounded=True, maximum=True, chance_corrected=True),
+    properties=Properties(
+        fully_defined=False,
+        monotone=True,
+        bounded=True,
+        maximum=True,
+        chance_corrected=True,
+    ),
     asymptotic="always",
 )
 LUSTGARTEN = line_measure(
@@ -200,25 +248,44 @@ LUSTGARTEN = line_measure(
     ratio(lambda a, b, d: np.minimum(a, b) - np.maximum(0, a + b - d), corrected=True),
     bounds=(-1.0, 1.0),
     properties=Properties(
-        fully_defined=True, monotone=True, bounded=True, maximum=False, chance_corrected=True, corrected_any_sizes=True
+        fully_defined=True,
+        monotone=True,
+        bounded=True,
+        maximum=False,
+        chance_corrected=True,
+        corrected_any_sizes=True,
     ),
 )
 WALD = line_measure(
     "wald",
     # min − k_i k_j / d, and the product of two numbers is that of the smaller and the larger.
-    ratio(lambda a, b, d: np.minimum(a, b) * (d - np.maximum(a, b)) / d, corrected=True),
+    ratio(
+        lambda a, b, d: np.minimum(a, b) * (d - np.maximum(a, b)) / d, corrected=True
+    ),
     bounds=(-np.inf, 1.0),
     properties=Properties(
-        fully_defined=True, monotone=True, bounded=False, maximum=False, chance_corrected=True, corrected_any_sizes=True
+        fully_defined=True,
+        monotone=True,
+        bounded=False,
+        maximum=False,
+        chance_corrected=True,
+        corrected_any_sizes=True,
     ),
     asymptotic="constant size",
 )
 NPOG = line_measure(
     "npog",
-    ratio(lambda a, b, d: a * (d - b) / d, lambda a, b, d: b * (d - a) / d, corrected=True),
+    ratio(
+        lambda a, b, d: a * (d - b) / d, lambda a, b, d: b * (d - a) / d, corrected=True
+    ),
     bounds=(-np.inf, 1.0),
     properties=Properties(
-        fully_defined=True, monotone=True, bounded=False, maximum=True, chance_corrected=True, corrected_any_sizes=True
+        fully_defined=True,
+        monotone=True,
+        bounded=False,
+        maximum=True,
+        chance_corrected=True,
+        corrected_any_sizes=True,
     ),
     asymptotic="constant size",
 )
@@ -228,7 +295,12 @@ PHI = line_measure(
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
     properties=Properties(
-        fully_defined=True, monotone=True, bounded=True, maximum=True, chance_corrected=True, corrected_any_sizes=True
+        fully_defined=True,
+        monotone=True,
+        bounded=True,
+        maximum=True,
+        chance_corrected=True,
+        corrected_any_sizes=True,
     ),
     asymptotic="constant size",
 )

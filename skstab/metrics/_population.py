@@ -61,7 +61,10 @@ def population_stability(probabilities: ArrayLike) -> float:
     mean = p.mean()
     largest = mean * (1 - mean)
     if largest == 0:
-        warn_user("probabilities leave nothing to choose: the stability is 1 by convention", RuntimeWarning)
+        warn_user(
+            "probabilities leave nothing to choose: the stability is 1 by convention",
+            RuntimeWarning,
+        )
         return 1.0
     return float(np.clip(p.var() / largest, 0, 1))
 
@@ -70,7 +73,9 @@ def _check_probabilities(probabilities: Any) -> FloatArray:
     with naming("probabilities"):
         p = np.asarray(probabilities)
     if p.ndim != 1 or p.size == 0 or p.dtype.kind not in "buif":
-        raise ValueError(f"probabilities must be one number for each feature, got {p.dtype} of shape {p.shape}")
+        raise ValueError(
+            f"probabilities must be one number for each feature, got {p.dtype} of shape {p.shape}"
+        )
     if not ((p >= 0) & (p <= 1)).all():
         raise ValueError("probabilities must be from 0 to 1")
     return p.astype(np.float64)

@@ -73,11 +73,20 @@ def random_selection_test(
     0.13, random selections of the same sizes 0.00 (p = 0.001)
     """
     chosen, table = checked(data, measure, "data")
-    rng = np.random.default_rng(check_seed(random_state).randint(np.iinfo(np.int32).max))
+    rng = np.random.default_rng(
+        check_seed(random_state).randint(np.iinfo(np.int32).max)
+    )
     value = chosen.value(table)
     chosen.warn_if_trivial(table, value)
-    drawn = np.array([chosen.value(_shuffled(table, rng)) for _ in range(check_resamples(n_resamples))])
-    pvalue = _pvalue(value, drawn, alternative, higher_is_better=chosen.higher_is_better)
+    drawn = np.array(
+        [
+            chosen.value(_shuffled(table, rng))
+            for _ in range(check_resamples(n_resamples))
+        ]
+    )
+    pvalue = _pvalue(
+        value, drawn, alternative, higher_is_better=chosen.higher_is_better
+    )
     return RandomSelectionTest(value, float(drawn.mean()), pvalue, drawn)
 
 
@@ -87,20 +96,33 @@ def _shuffled(table: Any, rng: np.random.Generator) -> Table:
         moved = rng.permuted(table.matrix, axis=1)
     else:
         filled = table.csr
-        places = [rng.choice(table.n_features, size, replace=False) for size in np.diff(filled.indptr)]
-        moved = sparse.csr_array((filled.data, np.concatenate(places), filled.indptr), shape=filled.shape)
+        places = [
+            rng.choice(table.n_features, size, replace=False)
+            for size in np.diff(filled.indptr)
+        ]
+        moved = sparse.csr_array(
+            (filled.data, np.concatenate(places), filled.indptr), shape=filled.shape
+        )
         moved.sort_indices()
     shuffled: Table = type(table)(moved)
     return shuffled
 
 
-def _pvalue(value: float, drawn: FloatArray, alternative: str, *, higher_is_better: bool) -> float:
+def _pvalue(
+    value: float, drawn: FloatArray, alternative: str, *, higher_is_better: bool
+) -> float:
     """Share of the draws, the runs themselves among them, that are at least as extreme."""
     slack = 1e-9 * max(1.0, abs(value))  # equal stabilities can differ by rounding
     above = (1 + np.count_nonzero(drawn >= value - slack)) / (1 + drawn.size)
     below = (1 + np.count_nonzero(drawn <= value + slack)) / (1 + drawn.size)
     greater, less = (above, below) if higher_is_better else (below, above)
-    pvalues = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
+    pvalues = {
+        "greater": greater,
+        "less": less,
+        "two-sided": min(1.0, 2 * min(greater, less)),
+    }
     if not is_choice(alternative, *pvalues):
-        raise ValueError(f"alternative must be one of {', '.join(pvalues)}; got {alternative!r}")
+        raise ValueError(
+            f"alternative must be one of {', '.join(pvalues)}; got {alternative!r}"
+        )
     return float(pvalues[alternative])

@@ -31,11 +31,15 @@ def canberra_row_sums(rankings: Weights, location: int | None) -> FloatArray:
     ranks, chance = _located(rankings, location)
     step = max(1, _BLOCK_ENTRIES // rankings.n_runs)
     blocks = [ranks[start : start + step] for start in range(0, rankings.n_runs, step)]
-    distance = np.concatenate([cdist(block, ranks, "canberra").sum(axis=1) for block in blocks])
+    distance = np.concatenate(
+        [cdist(block, ranks, "canberra").sum(axis=1) for block in blocks]
+    )
     return (rankings.n_runs - 1) - distance / chance
 
 
-def canberra_similarity(rankings: Weights, first: IntArray, second: IntArray, location: int | None) -> FloatArray:
+def canberra_similarity(
+    rankings: Weights, first: IntArray, second: IntArray, location: int | None
+) -> FloatArray:
     """Similarity of each first run with its second."""
     ranks, chance = _located(rankings, location)
     a, b = ranks[first], ranks[second]
@@ -47,22 +51,34 @@ def _located(rankings: Weights, location: int | None) -> tuple[FloatArray, float
     d = rankings.n_features
     k = d if location is None else location
     if k > d:
-        raise ValueError(f"location must be at most the number of features {d}, got {k}")
+        raise ValueError(
+            f"location must be at most the number of features {d}, got {k}"
+        )
     return np.minimum(rankings.matrix, k + 1), random_distance(d, k)
 
 
 def canberra_measure(*, location: int | None = None) -> Measure:
     """Build the Canberra measure for a location."""
     if location is not None and not is_int(location, 1):
-        raise ValueError(f"location must be None or an int of at least 1, got {location!r}")
+        raise ValueError(
+            f"location must be None or an int of at least 1, got {location!r}"
+        )
     return pairwise(
         lambda rankings: canberra_row_sums(rankings, location),
-        similarity=lambda rankings, first, second: canberra_similarity(rankings, first, second, location),
+        similarity=lambda rankings, first, second: canberra_similarity(
+            rankings, first, second, location
+        ),
         name="canberra",
         kind="ranking",
         trivial=lambda rankings: rankings.n_features == 1,
         bounds=(_LOWEST, 1.0),
-        properties=Properties(fully_defined=True, monotone=None, bounded=True, maximum=True, chance_corrected=False),
+        properties=Properties(
+            fully_defined=True,
+            monotone=None,
+            bounded=True,
+            maximum=True,
+            chance_corrected=False,
+        ),
     )
 
 

@@ -41,7 +41,9 @@ def uncovered_share(links: Links, sizes: IntArray) -> FloatArray:
     return np.asarray(features @ missed / links.n_features, dtype=np.float64)
 
 
-def covered_row_sums(supports: Supports, links: Links, *, corrected: bool) -> FloatArray:
+def covered_row_sums(
+    supports: Supports, links: Links, *, corrected: bool
+) -> FloatArray:
     """Sum over the other runs of the mean of both directions of (C_ij − E) / (k_i − E).
 
     C_ij is the number of features of run i that run j covers. E = k_i (1 − U(k_j)) is what a random set of the size of
@@ -52,7 +54,9 @@ def covered_row_sums(supports: Supports, links: Links, *, corrected: bool) -> Fl
     below = np.outer(sizes, left_out)
     undefined = (below == 0) | (below.T == 0)
     slope = np.where(undefined, 0.0, 1 / np.where(undefined, 1, below))
-    offset = np.where(undefined, np.equal.outer(sizes, sizes), -np.outer(sizes, 1 - left_out) * slope)
+    offset = np.where(
+        undefined, np.equal.outer(sizes, sizes), -np.outer(sizes, 1 - left_out) * slope
+    )
 
     covered = _covered(supports, links)
     members = sparse.csr_array((np.ones(group.size), (np.arange(group.size), group)))
@@ -61,16 +65,22 @@ def covered_row_sums(supports: Supports, links: Links, *, corrected: bool) -> Fl
     both = slope[group] * by_others + slope.T[group] * of_others
     own = np.diag(slope) * sizes + np.diag(offset)
     constant = (offset + offset.T) @ np.bincount(group)
-    return np.asarray((both.sum(axis=1) + constant[group]) / 2 - own[group], dtype=np.float64)
+    return np.asarray(
+        (both.sum(axis=1) + constant[group]) / 2 - own[group], dtype=np.float64
+    )
 
 
 def _covering(name: str, *, corrected: bool) -> Callable[..., Measure]:
-    def build(*, similarity: Any = None, threshold: float = 0.9, random_state: Any = None) -> Measure:
+    def build(
+        *, similarity: Any = None, threshold: float = 0.9, random_state: Any = None
+    ) -> Measure:
         described = Description(similarity, threshold, random_state)
         return described_measure(
             name,
             described,
-            lambda supports: covered_row_sums(supports, described.links_of(supports), corrected=corrected),
+            lambda supports: covered_row_sums(
+                supports, described.links_of(supports), corrected=corrected
+            ),
             bounds=(-np.inf if corrected else 0.0, 1.0),
             properties=forgiving(bounded=not corrected, chance_corrected=corrected),
         )
@@ -82,15 +92,23 @@ def matched_dice_row_sums(supports: Supports, links: Links) -> FloatArray:
     """Sum over the other runs of the weight of the heaviest matching of two runs, over their mean size."""
     sizes = np.unique(supports.sizes).astype(np.float64)
     mean_size = np.add.outer(sizes, sizes) / 2
-    per_feature = np.divide(1, mean_size, out=np.zeros_like(mean_size), where=mean_size > 0)
+    per_feature = np.divide(
+        1, mean_size, out=np.zeros_like(mean_size), where=mean_size > 0
+    )
     dice = line_row_sums(supports, ratio(lambda a, b, _: (a + b) / 2))
     gained = substitutes.adjustment_row_sums(
-        supports, links.with_loops(), substitutes.heaviest_matching, per_feature, shared=True
+        supports,
+        links.with_loops(),
+        substitutes.heaviest_matching,
+        per_feature,
+        shared=True,
     )
     return dice + gained
 
 
-def redundancy_dice_measure(*, similarity: Any = None, threshold: float = 0.9, random_state: Any = None) -> Measure:
+def redundancy_dice_measure(
+    *, similarity: Any = None, threshold: float = 0.9, random_state: Any = None
+) -> Measure:
     """Build Dice's measure with a matching of similar features."""
     described = Description(similarity, threshold, random_state)
     return described_measure(

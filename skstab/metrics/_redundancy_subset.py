@@ -7,7 +7,11 @@ from skstab.metrics import _redundancy
 
 
 def pogr_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """POGR: the share of one run's features that the other run selected, or selected a similar feature instead of.
 
@@ -59,11 +63,17 @@ def pogr_stability(
     1.0
     """
     build = _redundancy.pogr_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )
 
 
 def npogr_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """nPOGR: POGR corrected for what random sets of the same sizes share, similar features included.
 
@@ -115,11 +125,17 @@ def npogr_stability(
     1.0
     """
     build = _redundancy.npogr_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )
 
 
 def redundancy_dice_stability(
-    supports: RunsLike, similarity: MatrixLike, *, threshold: float = 0.9, random_state: RandomState = None
+    supports: RunsLike,
+    similarity: MatrixLike,
+    *,
+    threshold: float = 0.9,
+    random_state: RandomState = None,
 ) -> float:
     """Dice's measure with similar features matched one for one, by their similarity.
 
@@ -172,4 +188,6 @@ def redundancy_dice_stability(
     0.975
     """
     build = _redundancy.redundancy_dice_measure
-    return build(similarity=similarity, threshold=threshold, random_state=random_state)(supports)
+    return build(similarity=similarity, threshold=threshold, random_state=random_state)(
+        supports
+    )

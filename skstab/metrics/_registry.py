@@ -14,7 +14,10 @@ from skstab.metrics import _pairwise as pairwise
 from skstab.metrics import _redundancy as redundancy
 from skstab.metrics._agreement import KAPPA, NOVOVICOVA
 from skstab.metrics._correlated import effective_measure
-from skstab.metrics._importance_weighted import IMPORTANCE_WEIGHTED, grouped_importance_measure
+from skstab.metrics._importance_weighted import (
+    IMPORTANCE_WEIGHTED,
+    grouped_importance_measure,
+)
 from skstab.metrics._measure import Measure, Properties, from_callable
 from skstab.metrics._ranking import canberra_measure
 from skstab.metrics._weights import PEARSON, spearman_measure
@@ -62,9 +65,38 @@ _WITH_PARAMETERS: dict[str, Callable[..., Measure]] = {
 }
 # The order in which tables list them: sets, sets of correlated features, weights, rankings.
 _ORDER = (
-    *("nogueira", "kuncheva", "jaccard", "dice", "ochiai", "hamming", "pog", "npog", "lustgarten", "wald", "phi"),
-    *("kappa", "goh", "davis", "krizek", "guzman", "novovicova", "cwrel", "lausser", "effective"),
-    *("intersection_mbm", "intersection_greedy", "intersection_count", "intersection_mean", "yu", "zucknick"),
+    *(
+        "nogueira",
+        "kuncheva",
+        "jaccard",
+        "dice",
+        "ochiai",
+        "hamming",
+        "pog",
+        "npog",
+        "lustgarten",
+        "wald",
+        "phi",
+    ),
+    *(
+        "kappa",
+        "goh",
+        "davis",
+        "krizek",
+        "guzman",
+        "novovicova",
+        "cwrel",
+        "lausser",
+        "effective",
+    ),
+    *(
+        "intersection_mbm",
+        "intersection_greedy",
+        "intersection_count",
+        "intersection_mean",
+        "yu",
+        "zucknick",
+    ),
     *("pogr", "npogr", "redundancy_dice"),
     *("pearson", "importance_weighted", "grouped_importance", "spearman", "canberra"),
 )
@@ -127,7 +159,9 @@ def get_measure(measure: MeasureLike, **params: Any) -> Measure:
     try:
         return replace(build(**params), source=(measure, params))
     except TypeError as error:
-        raise TypeError(f"measure {measure!r} does not accept {sorted(params)}: {error}") from error
+        raise TypeError(
+            f"measure {measure!r} does not accept {sorted(params)}: {error}"
+        ) from error
 
 
 # What a stored measure is made of again.
@@ -136,9 +170,13 @@ Measure.look_up = staticmethod(get_measure)
 
 def _builder(name: Any) -> Callable[..., Measure]:
     if not isinstance(name, str):
-        raise TypeError(f"measure must be a name or a callable, got {type(name).__name__}")
+        raise TypeError(
+            f"measure must be a name or a callable, got {type(name).__name__}"
+        )
     if name not in REGISTRY:
-        raise ValueError(f"measure must be one of {', '.join(sorted(REGISTRY))}; got {name!r}")
+        raise ValueError(
+            f"measure must be one of {', '.join(sorted(REGISTRY))}; got {name!r}"
+        )
     return REGISTRY[name]
 
 

@@ -86,12 +86,18 @@ def replication_stability(
     chosen.warn_if_trivial(table, pairs.estimate)
     least = _least_deviation(chosen, table, confidence_level)
     bounds = chosen.range(2)
-    found = _interval(pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level)
+    found = _interval(
+        pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level
+    )
     return _unknown(found, bounds) if _had_no_choice(chosen, table) else found
 
 
 def full_size_interval(
-    whole: RunsLike, halves: RunsLike, *, measure: MeasureLike = "nogueira", confidence_level: float = 0.95
+    whole: RunsLike,
+    halves: RunsLike,
+    *,
+    measure: MeasureLike = "nogueira",
+    confidence_level: float = 0.95,
 ) -> StabilityInterval:
     """Stability over other data sets of the same size: the agreement of resamples, with an interval about other data.
 
@@ -138,10 +144,20 @@ def full_size_interval(
     pairs = _within_pairs(chosen, of_halves, "halves")
     least = _least_deviation(chosen, of_halves, confidence_level)
     bounds = chosen.range(table.n_runs)
-    found = _interval(chosen.value(table), pairs, least, FULL_SIZE, bounds, "full size", confidence_level)
+    found = _interval(
+        chosen.value(table),
+        pairs,
+        least,
+        FULL_SIZE,
+        bounds,
+        "full size",
+        confidence_level,
+    )
     if _had_no_choice(chosen, of_halves):
         return _unknown(found, bounds)
-    floor = _interval(pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level)
+    floor = _interval(
+        pairs.estimate, pairs, least, HALF_SIZE, bounds, "replication", confidence_level
+    )
     return replace(found, low=min(found.low, floor.low))
 
 
@@ -149,7 +165,9 @@ def _had_no_choice(measure: Measure, table: Table) -> bool:
     return measure.trivial is not None and measure.trivial(table)
 
 
-def _unknown(interval: StabilityInterval, bounds: tuple[float, float]) -> StabilityInterval:
+def _unknown(
+    interval: StabilityInterval, bounds: tuple[float, float]
+) -> StabilityInterval:
     """The whole range: halves that had nothing to choose tell nothing about other data."""
     return replace(interval, low=bounds[0], high=bounds[1], standard_error=np.nan)
 
@@ -196,9 +214,15 @@ def _one_exchange(measure: Measure, supports: Supports) -> float:
     most = min(size, d - size)  # features that two sets of this size can differ in
     different = np.clip(size - round(overlap(supports, even, even + 1).mean()), 0, most)
     first = np.arange(d) < size
-    others = [np.roll(first, n) for n in (different, different + 1 if different < most else different - 1)]
+    others = [
+        np.roll(first, n)
+        for n in (different, different + 1 if different < most else different - 1)
+    ]
     # Twice the same pair, since some measures leave one out.
-    values = [measure.within_pairs(measure.check([first, other] * 2)).estimate for other in others]
+    values = [
+        measure.within_pairs(measure.check([first, other] * 2)).estimate
+        for other in others
+    ]
     return abs(values[0] - values[1])
 
 
@@ -216,5 +240,10 @@ def _interval(
     deviation = max(float(pairs.values.std(ddof=1)), least_deviation)
     error = deviation * float(np.sqrt(1 / n_pairs + between_data_sets))
     half = quantile((1 + level) / 2, n_pairs - 1) * error
-    estimate, low, high = (float(np.clip(end, *bounds)) for end in (estimate, estimate - half, estimate + half))
-    return StabilityInterval(estimate, low, high, error, method, level, about="other data")
+    estimate, low, high = (
+        float(np.clip(end, *bounds))
+        for end in (estimate, estimate - half, estimate + half)
+    )
+    return StabilityInterval(
+        estimate, low, high, error, method, level, about="other data"
+    )

@@ -37,7 +37,9 @@ class Links:
     @cached_property
     def degrees(self) -> IntArray:
         """Number of similar features of each feature."""
-        return np.asarray(np.bincount(self.one, minlength=self.n_features), dtype=np.int64)
+        return np.asarray(
+            np.bincount(self.one, minlength=self.n_features), dtype=np.int64
+        )
 
     @cached_property
     def starts(self) -> IntArray:
@@ -53,11 +55,16 @@ class Links:
     def with_loops(self) -> Links:
         """Return these links, and one of each linked feature with itself, which comes first at both of its ends."""
         linked = np.flatnonzero(self.degrees)
-        one, other = np.concatenate([self.one, linked]), np.concatenate([self.other, linked])
+        one, other = (
+            np.concatenate([self.one, linked]),
+            np.concatenate([self.other, linked]),
+        )
         similarity = np.concatenate([self.similarity, np.ones(linked.size)])
         rank = np.concatenate([self.rank + linked.size, np.arange(linked.size)])
         order = np.lexsort((other, one))
-        return Links(self.n_features, one[order], other[order], similarity[order], rank[order])
+        return Links(
+            self.n_features, one[order], other[order], similarity[order], rank[order]
+        )
 
 
 def no_links(n_features: int) -> Links:
@@ -77,10 +84,18 @@ def find_links(similarity: Any, threshold: float) -> Links:
     rank[np.lexsort((high, low, -value))] = np.arange(value.size)
     one, other = np.concatenate([low, high]), np.concatenate([high, low])
     order = np.lexsort((other, one))
-    return Links(matrix.shape[0], one[order], other[order], np.tile(value, 2)[order], np.tile(rank, 2)[order])
+    return Links(
+        matrix.shape[0],
+        one[order],
+        other[order],
+        np.tile(value, 2)[order],
+        np.tile(rank, 2)[order],
+    )
 
 
-def _upper_entries(matrix: Any, threshold: float) -> tuple[IntArray, IntArray, FloatArray]:
+def _upper_entries(
+    matrix: Any, threshold: float
+) -> tuple[IntArray, IntArray, FloatArray]:
     """Rows, columns and values above the diagonal that reach the threshold."""
     if not sparse.issparse(matrix):
         low, high = np.nonzero(np.triu(matrix >= threshold, k=1))
@@ -94,14 +109,20 @@ def _upper_entries(matrix: Any, threshold: float) -> tuple[IntArray, IntArray, F
 def check_threshold(threshold: float) -> float:
     """Validate the similarity from which on features stand for each other."""
     if not is_number(threshold, above=0, most=1):
-        raise ValueError(f"threshold must be a number above 0 and at most 1, got {threshold!r}")
+        raise ValueError(
+            f"threshold must be a number above 0 and at most 1, got {threshold!r}"
+        )
     return float(threshold)
 
 
 def check_similarity(similarity: Any, n_features: int | None = None) -> Any:
     """Validate a similarity of features and return it as an ndarray or a CSR array."""
     with naming("similarity"):
-        matrix = sparse.csr_array(similarity) if sparse.issparse(similarity) else np.asarray(similarity)
+        matrix = (
+            sparse.csr_array(similarity)
+            if sparse.issparse(similarity)
+            else np.asarray(similarity)
+        )
     if matrix.dtype.kind not in "buif":
         raise ValueError(f"similarity must be numeric, got dtype {matrix.dtype}")
     matrix = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
@@ -109,7 +130,9 @@ def check_similarity(similarity: Any, n_features: int | None = None) -> Any:
     require_shape(matrix.shape, d)
     values = _values(matrix)
     if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError("similarity must be finite and not negative: use absolute correlations")
+        raise ValueError(
+            "similarity must be finite and not negative: use absolute correlations"
+        )
     if matrix.size and abs(matrix - matrix.T).max() > 1e-8 * values.max(initial=0.0):
         raise ValueError("similarity must be symmetric")
     return matrix
@@ -129,4 +152,7 @@ def _values(matrix: Any) -> Any:
 def group_indicator(groups: ArrayLike, n_features: int) -> Any:
     """Return the CSR matrix of features × groups that is 1 where a feature belongs to a group."""
     names, group = group_codes(groups, n_features)
-    return sparse.csr_array((np.ones(n_features), (np.arange(n_features), group)), shape=(n_features, names.size))
+    return sparse.csr_array(
+        (np.ones(n_features), (np.arange(n_features), group)),
+        shape=(n_features, names.size),
+    )

@@ -46,7 +46,9 @@ def _side(pair: IntArray, feature: IntArray, n_features: int) -> _Side:
 
 def _sides(matches: Matches, links: Links) -> tuple[_Side, _Side]:
     pair, link = matches
-    return _side(pair, links.one[link], links.n_features), _side(pair, links.other[link], links.n_features)
+    return _side(pair, links.one[link], links.n_features), _side(
+        pair, links.other[link], links.n_features
+    )
 
 
 # -- what matches are worth --------------------------------------------------------------------------------------------
@@ -104,8 +106,12 @@ def mean_count(matches: Matches, links: Links, n_pairs: int) -> FloatArray:
     return (first + second) / 2
 
 
-def _counts(matches: Matches, links: Links, n_pairs: int) -> tuple[FloatArray, FloatArray]:
-    first, second = (np.bincount(side.pair, minlength=n_pairs) for side in _sides(matches, links))
+def _counts(
+    matches: Matches, links: Links, n_pairs: int
+) -> tuple[FloatArray, FloatArray]:
+    first, second = (
+        np.bincount(side.pair, minlength=n_pairs) for side in _sides(matches, links)
+    )
     return first.astype(np.float64), second.astype(np.float64)
 
 
@@ -137,10 +143,16 @@ def heaviest_matching(matches: Matches, links: Links, n_pairs: int) -> FloatArra
     ends = np.cumsum(np.bincount(matches.pair, minlength=n_pairs))
     for pair in np.flatnonzero(np.diff(ends, prepend=0) > n_shared):
         of_pair = order[ends[pair - 1] if pair else 0 : ends[pair]]
-        i, j = row[of_pair] - row[of_pair].min(), column[of_pair] - column[of_pair].min()
+        i, j = (
+            row[of_pair] - row[of_pair].min(),
+            column[of_pair] - column[of_pair].min(),
+        )
         weights = np.zeros((i.max() + 1, j.max() + 1))
         weights[i, j] = weight[of_pair]
-        gained[pair] = weights[linear_sum_assignment(weights, maximize=True)].sum() - n_shared[pair]
+        gained[pair] = (
+            weights[linear_sum_assignment(weights, maximize=True)].sum()
+            - n_shared[pair]
+        )
     return gained
 
 
@@ -148,7 +160,12 @@ def heaviest_matching(matches: Matches, links: Links, n_pairs: int) -> FloatArra
 
 
 def adjustment_row_sums(
-    supports: Supports, links: Links, adjustment: Adjustment, weight: FloatArray, *, shared: bool = False
+    supports: Supports,
+    links: Links,
+    adjustment: Adjustment,
+    weight: FloatArray,
+    *,
+    shared: bool = False,
 ) -> FloatArray:
     """Sum over the other runs of the adjustment times a weight that depends on the sizes of the two runs.
 
@@ -161,12 +178,17 @@ def adjustment_row_sums(
     for matches in _matches_of_runs(supports, links, shared=shared):
         keys, pair = np.unique(matches.pair, return_inverse=True)
         one, other = keys // m, keys % m
-        value = adjustment(Matches(pair, matches.link), links, keys.size) * weight[group[one], group[other]]
+        value = (
+            adjustment(Matches(pair, matches.link), links, keys.size)
+            * weight[group[one], group[other]]
+        )
         sums += np.bincount(one, value, m) + np.bincount(other, value, m)
     return sums
 
 
-def _matches_of_runs(supports: Supports, links: Links, *, shared: bool) -> Iterator[Matches]:
+def _matches_of_runs(
+    supports: Supports, links: Links, *, shared: bool
+) -> Iterator[Matches]:
     """Yield the matches of runs i < j as pair number i M + j, all those of a pair in the same block."""
     runs_of = supports.csr.T.tocsr()
     one, other = runs_of[links.one], runs_of[links.other]
@@ -179,7 +201,9 @@ def _matches_of_runs(supports: Supports, links: Links, *, shared: bool) -> Itera
     for start, end in zip(starts, [*starts[1:], supports.n_runs], strict=True):
         link, i, j = _combinations(one[:, start:end], other)
         i = i + start
-        before = i < j  # the other direction of a link has the same match with i and j exchanged
+        before = (
+            i < j
+        )  # the other direction of a link has the same match with i and j exchanged
         yield Matches(i[before] * supports.n_runs + j[before], link[before])
 
 
@@ -217,6 +241,8 @@ def zucknick_row_sums(supports: Supports, links: Links) -> FloatArray:
         inwards = (between - (csr[runs] @ own.T).toarray()) * share[runs, None]
         union = sizes[runs, None] + sizes[None, :] - shared
         # Two empty sets are identical.
-        similarity = np.divide(shared + outwards + inwards, union, out=np.ones_like(union), where=union > 0)
+        similarity = np.divide(
+            shared + outwards + inwards, union, out=np.ones_like(union), where=union > 0
+        )
         sums[runs] = similarity.sum(axis=1) - 1
     return sums

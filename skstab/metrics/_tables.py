@@ -75,10 +75,16 @@ class Supports(_Matrix):
     def counts(self) -> IntArray:
         """Number of runs that selected each feature, M p_f."""
         if self.is_sparse:
-            return np.asarray(np.bincount(self.matrix.indices, minlength=self.n_features), dtype=np.int64)
+            return np.asarray(
+                np.bincount(self.matrix.indices, minlength=self.n_features),
+                dtype=np.int64,
+            )
         # Bytes are summed many times faster than 64-bit numbers, and hold counts up to 255.
         ones = self.matrix.view(np.uint8)
-        sums = [ones[start : start + 255].sum(axis=0, dtype=np.uint8) for start in range(0, self.n_runs, 255)]
+        sums = [
+            ones[start : start + 255].sum(axis=0, dtype=np.uint8)
+            for start in range(0, self.n_runs, 255)
+        ]
         return np.asarray(np.sum(sums, axis=0, dtype=np.int64))
 
     @cached_property
@@ -93,13 +99,17 @@ class Supports(_Matrix):
         values = np.asarray(per_feature, dtype=np.float64)
         if self.is_sparse:
             return np.asarray(self.csr @ values)
-        return np.concatenate([self.matrix[runs] @ values for runs in self._some_at_a_time()])
+        return np.concatenate(
+            [self.matrix[runs] @ values for runs in self._some_at_a_time()]
+        )
 
     def per_feature_sum(self, per_run: FloatArray) -> FloatArray:
         """Sum a value of each run over the runs that selected each feature."""
         if self.is_sparse:
             return np.asarray(self.csr.T @ per_run)
-        return np.asarray(sum(per_run[runs] @ self.matrix[runs] for runs in self._some_at_a_time()))
+        return np.asarray(
+            sum(per_run[runs] @ self.matrix[runs] for runs in self._some_at_a_time())
+        )
 
     def _some_at_a_time(self) -> Iterator[slice]:
         """Runs whose entries may become floats, which take eight times the memory, together."""
@@ -140,7 +150,9 @@ def check_rankings(data: Any, *, name: str = "rankings") -> Weights:
     """Validate a table of ranks, 1 for the best feature, and return it as dense `Weights`."""
     table = check_weights(data, name=name)
     if table.is_sparse:
-        raise TypeError(f"{name} must be dense: every feature has a rank, got a sparse matrix")
+        raise TypeError(
+            f"{name} must be dense: every feature has a rank, got a sparse matrix"
+        )
     if table.matrix.min() < 1 or table.matrix.max() > table.n_features:
         raise ValueError(
             f"{name} must hold ranks from 1 (the best feature) to the number of features "
@@ -156,7 +168,9 @@ CHECKS: dict[str, Callable[..., Table]] = {
 }
 
 
-def supports_from_sets(sets: Iterable[Iterable[Hashable]], features: Sequence[Hashable] | int) -> Any:
+def supports_from_sets(
+    sets: Iterable[Iterable[Hashable]], features: Sequence[Hashable] | int
+) -> Any:
     """Table of supports from lists of selected features.
 
     Parameters
@@ -195,7 +209,10 @@ def supports_from_sets(sets: Iterable[Iterable[Hashable]], features: Sequence[Ha
     rows = [_row(selected, column, run) for run, selected in enumerate(lists)]
     indptr = np.cumsum([0, *(len(row) for row in rows)])
     indices = np.concatenate([*rows, np.empty(0, dtype=np.int64)]).astype(np.int64)
-    return sparse.csr_array((np.ones(indices.size, dtype=bool), indices, indptr), shape=(len(rows), n_features))
+    return sparse.csr_array(
+        (np.ones(indices.size, dtype=bool), indices, indptr),
+        shape=(len(rows), n_features),
+    )
 
 
 def _iterable(sets: Any) -> Iterable[Any]:
@@ -206,23 +223,31 @@ def _iterable(sets: Any) -> Iterable[Any]:
 
 def _listed(selected: Any, run: int) -> list[Hashable]:
     if isinstance(selected, str):
-        raise TypeError(f"sets[{run}] must be a set of features, got the string {selected!r}")
+        raise TypeError(
+            f"sets[{run}] must be a set of features, got the string {selected!r}"
+        )
     if not isinstance(selected, Iterable):
         raise TypeError(f"sets[{run}] must be a set of features, got {selected!r}")
     return list(selected)
 
 
-def _columns(lists: list[list[Hashable]], features: Sequence[Hashable] | int) -> tuple[dict[Hashable, int], int]:
+def _columns(
+    lists: list[list[Hashable]], features: Sequence[Hashable] | int
+) -> tuple[dict[Hashable, int], int]:
     """Column of each feature, and the number of columns."""
     if is_int(features):
         return _numbered(lists, int(features)), int(features)
     if isinstance(features, str) or not isinstance(features, Iterable):
-        raise TypeError(f"features must be a sequence of names or a number, got {features!r}")
+        raise TypeError(
+            f"features must be a sequence of names or a number, got {features!r}"
+        )
     with naming("features"):
         names = list(features)
         column = {name: index for index, name in enumerate(names)}
     if len(column) != len(names):
-        repeated = next(name for index, name in enumerate(names) if column[name] != index)
+        repeated = next(
+            name for index, name in enumerate(names) if column[name] != index
+        )
         raise ValueError(f"features must be distinct, got {repeated!r} more than once")
     return column, len(names)
 
@@ -230,12 +255,16 @@ def _columns(lists: list[list[Hashable]], features: Sequence[Hashable] | int) ->
 def _numbered(lists: list[list[Hashable]], n_features: int) -> dict[Hashable, int]:
     """Column of each index, or of each text name that occurs, in the order of the names."""
     if not is_int(n_features, 0, 2**31 - 1):
-        raise ValueError(f"features must be a number of at least 0 and below 2**31, got {n_features}")
+        raise ValueError(
+            f"features must be a number of at least 0 and below 2**31, got {n_features}"
+        )
     names = {name for selected in lists for name in selected if isinstance(name, str)}
     if not names:
         return {index: index for index in range(n_features)}
     if len(names) > n_features:
-        raise ValueError(f"features must be at least {len(names)}, the number of different names in sets: {n_features}")
+        raise ValueError(
+            f"features must be at least {len(names)}, the number of different names in sets: {n_features}"
+        )
     return {name: index for index, name in enumerate(sorted(names))}
 
 
@@ -243,6 +272,10 @@ def _row(selected: list[Hashable], column: dict[Hashable, int], run: int) -> lis
     try:
         return sorted({column[feature] for feature in selected})
     except KeyError as error:
-        raise ValueError(f"sets[{run}] holds {error.args[0]!r}, which is not in features") from None
+        raise ValueError(
+            f"sets[{run}] holds {error.args[0]!r}, which is not in features"
+        ) from None
     except TypeError as error:
-        raise TypeError(f"sets[{run}] must hold names or indices of features: {error}") from None
+        raise TypeError(
+            f"sets[{run}] must hold names or indices of features: {error}"
+        ) from None

@@ -7,7 +7,12 @@ from numpy.typing import ArrayLike
 
 from skstab._checks import naming
 from skstab._typing import FloatArray, MeasureLike, RandomState, RunsLike
-from skstab.metrics._inference import calibration_values, check_resamples, check_seed, checked
+from skstab.metrics._inference import (
+    calibration_values,
+    check_resamples,
+    check_seed,
+    checked,
+)
 
 
 def conformal_pvalues(
@@ -71,8 +76,14 @@ def conformal_pvalues(
 def _check_trials(values: ArrayLike) -> FloatArray:
     with naming("values"):
         trials = np.asarray(values)
-    if trials.ndim != 1 or trials.dtype.kind not in "buif" or not np.isfinite(trials).all():
-        raise ValueError(f"values must be finite numbers in one dimension, got {trials.dtype} of shape {trials.shape}")
+    if (
+        trials.ndim != 1
+        or trials.dtype.kind not in "buif"
+        or not np.isfinite(trials).all()
+    ):
+        raise ValueError(
+            f"values must be finite numbers in one dimension, got {trials.dtype} of shape {trials.shape}"
+        )
     return trials.astype(np.float64)
 
 
@@ -82,5 +93,7 @@ def trial_pvalues(calibration: FloatArray, trials: FloatArray) -> FloatArray:
     means = (calibration.sum() + trials) / (c + 1)
     distance = np.abs(trials - means)
     slack = 1e-12 * np.maximum(1.0, distance)
-    as_far = np.abs(calibration[None, :] - means[:, None]) >= (distance - slack)[:, None]
+    as_far = (
+        np.abs(calibration[None, :] - means[:, None]) >= (distance - slack)[:, None]
+    )
     return np.asarray((1 + as_far.sum(axis=1)) / (c + 1))

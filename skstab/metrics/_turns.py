@@ -22,7 +22,11 @@ def take_turns(supports: Supports) -> bool:
     """Whether the runs alternate between two selections, about as often one as the other."""
     m = supports.n_runs
     variation = float(_variation(totals(supports)))
-    if m < _LEAST_RUNS or variation == 0 or _in_one_direction(supports) < _SHARE * variation:
+    if (
+        m < _LEAST_RUNS
+        or variation == 0
+        or _in_one_direction(supports) < _SHARE * variation
+    ):
         return False
     left_out = _variation(totals_without_each(supports))
     error = np.sqrt((m - 1) / m * np.sum((left_out - left_out.mean()) ** 2))
@@ -39,11 +43,17 @@ def _in_one_direction(supports: Supports) -> float:
     """Variance along a direction that power iterations find: the largest eigenvalue where one stands out."""
     m = supports.n_runs
     mean = supports.counts / m
-    farthest = np.argmax(supports.sizes - 2 * supports.per_run_sum(mean))  # ‖z − μ‖² but for a constant
-    direction = supports.per_feature_sum((np.arange(m) == farthest).astype(np.float64)) - mean
+    farthest = np.argmax(
+        supports.sizes - 2 * supports.per_run_sum(mean)
+    )  # ‖z − μ‖² but for a constant
+    direction = (
+        supports.per_feature_sum((np.arange(m) == farthest).astype(np.float64)) - mean
+    )
     for _ in range(3):
         direction = direction / np.linalg.norm(direction)
-        along = supports.per_run_sum(direction) - mean @ direction  # the coordinate of each run, of mean 0
+        along = (
+            supports.per_run_sum(direction) - mean @ direction
+        )  # the coordinate of each run, of mean 0
         direction = supports.per_feature_sum(along)
     return float(along @ along / (m - 1))
 

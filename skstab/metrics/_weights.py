@@ -26,7 +26,9 @@ def correlation_row_sums(weights: Weights) -> FloatArray:
     return standardised(weights.matrix, constant) + _equal_constants(weights, constant)
 
 
-def correlation_similarity(weights: Weights, first: IntArray, second: IntArray) -> FloatArray:
+def correlation_similarity(
+    weights: Weights, first: IntArray, second: IntArray
+) -> FloatArray:
     """Correlation of each first run with its second."""
     standardised = _sparse_similarity if weights.is_sparse else _dense_similarity
     constant = _constant_rows(weights)
@@ -48,7 +50,9 @@ def _equal_constants(weights: Weights, constant: Any) -> FloatArray:
     """Pairs without a correlation: two rows of one equal constant agree fully, any other such pair not at all."""
     sums = np.zeros(weights.n_runs)
     if constant.any():
-        _, same, members = np.unique(_first_column(weights)[constant], return_inverse=True, return_counts=True)
+        _, same, members = np.unique(
+            _first_column(weights)[constant], return_inverse=True, return_counts=True
+        )
         sums[constant] = members[same] - 1
     return sums
 
@@ -68,12 +72,20 @@ def _dense_row_sums(matrix: FloatArray, constant: Any) -> FloatArray:
     return np.asarray(sums - ~constant)
 
 
-def _dense_similarity(matrix: FloatArray, constant: Any, first: IntArray, second: IntArray) -> FloatArray:
-    pairs = [_standardised_blocks(matrix[side], constant[side]) for side in (first, second)]
-    return np.concatenate([(a * b).sum(axis=1) for (_, a), (_, b) in zip(*pairs, strict=True)])
+def _dense_similarity(
+    matrix: FloatArray, constant: Any, first: IntArray, second: IntArray
+) -> FloatArray:
+    pairs = [
+        _standardised_blocks(matrix[side], constant[side]) for side in (first, second)
+    ]
+    return np.concatenate(
+        [(a * b).sum(axis=1) for (_, a), (_, b) in zip(*pairs, strict=True)]
+    )
 
 
-def _standardised_blocks(matrix: FloatArray, constant: Any) -> Iterator[tuple[slice, FloatArray]]:
+def _standardised_blocks(
+    matrix: FloatArray, constant: Any
+) -> Iterator[tuple[slice, FloatArray]]:
     """Yield rows of mean 0 and norm 1 (0 for constant rows), a block at a time: no copy of the whole."""
     step = max(1, _BLOCK_ENTRIES // matrix.shape[1])
     for start in range(0, matrix.shape[0], step):
@@ -96,7 +108,9 @@ def _sparse_row_sums(matrix: Any, constant: Any) -> FloatArray:
     return result
 
 
-def _sparse_similarity(matrix: Any, constant: Any, first: IntArray, second: IntArray) -> FloatArray:
+def _sparse_similarity(
+    matrix: Any, constant: Any, first: IntArray, second: IntArray
+) -> FloatArray:
     scaled, mean = _sparse_standardised(matrix, constant)
     product = np.asarray(scaled[first].multiply(scaled[second]).sum(axis=1)).ravel()
     return np.asarray(product - matrix.shape[1] * mean[first] * mean[second])
@@ -111,13 +125,19 @@ def _sparse_standardised(matrix: Any, constant: Any) -> tuple[Any, FloatArray]:
     values = matrix.data / _scale(peak)[run]
     mean = np.bincount(run, values, n_runs) / d
     # ‖w − μ‖² over the entries and over the zeros separately, to avoid differences of large numbers.
-    squares = np.bincount(run, (values - mean[run]) ** 2, n_runs) + (d - lengths) * mean**2
+    squares = (
+        np.bincount(run, (values - mean[run]) ** 2, n_runs) + (d - lengths) * mean**2
+    )
     inverse_norm = np.where(constant, 0.0, 1 / _scale(np.sqrt(squares)))
-    scaled = sparse.csr_array((values * inverse_norm[run], matrix.indices, matrix.indptr), (n_runs, d))
+    scaled = sparse.csr_array(
+        (values * inverse_norm[run], matrix.indices, matrix.indptr), (n_runs, d)
+    )
     return scaled, mean * inverse_norm
 
 
-def dense_ranks(matrix: FloatArray, rng: np.random.RandomState | None = None) -> FloatArray:
+def dense_ranks(
+    matrix: FloatArray, rng: np.random.RandomState | None = None
+) -> FloatArray:
     """Ranks within each row, 1 for the smallest; ties share their average or, with `rng`, are broken at random."""
     from scipy.stats import rankdata
 
@@ -125,7 +145,9 @@ def dense_ranks(matrix: FloatArray, rng: np.random.RandomState | None = None) ->
         return np.asarray(rankdata(matrix, axis=1), dtype=np.float64)
     order = np.lexsort((rng.random_sample(matrix.shape), matrix), axis=1)
     ranks = np.empty(matrix.shape)
-    np.put_along_axis(ranks, order, np.arange(1.0, matrix.shape[1] + 1)[None, :], axis=1)
+    np.put_along_axis(
+        ranks, order, np.arange(1.0, matrix.shape[1] + 1)[None, :], axis=1
+    )
     return ranks
 
 
@@ -134,7 +156,9 @@ def sparse_ranks(matrix: Any) -> Any:
     n_runs, d = matrix.shape
     lengths = np.diff(matrix.indptr)
     run = np.repeat(np.arange(n_runs), lengths)
-    order = np.lexsort((matrix.data, run))  # rows are contiguous, so each stays in its place
+    order = np.lexsort(
+        (matrix.data, run)
+    )  # rows are contiguous, so each stays in its place
     values = matrix.data[order]
     place = _tied_places(run, values) - matrix.indptr[:-1][run] + 1.0
     zeros = (d - lengths).astype(np.float64)
@@ -151,7 +175,9 @@ def _tied_places(run: IntArray, values: FloatArray) -> FloatArray:
     """Average position, in the whole array, of the entries tied with each one."""
     if not values.size:
         return np.empty(0)
-    starts = np.flatnonzero(np.r_[True, (run[1:] != run[:-1]) | (values[1:] != values[:-1])])
+    starts = np.flatnonzero(
+        np.r_[True, (run[1:] != run[:-1]) | (values[1:] != values[:-1])]
+    )
     lengths = np.diff(np.r_[starts, values.size])
     return np.repeat(starts + (lengths - 1) / 2, lengths)
 
@@ -164,11 +190,19 @@ PEARSON = pairwise(
     trivial=lambda weights: bool(_constant_rows(weights).all()),
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
-    properties=Properties(fully_defined=True, monotone=None, bounded=True, maximum=False, chance_corrected=True),
+    properties=Properties(
+        fully_defined=True,
+        monotone=None,
+        bounded=True,
+        maximum=False,
+        chance_corrected=True,
+    ),
 )
 
 
-def spearman_measure(*, ties: Literal["average", "random"] = "average", random_state: Any = None) -> Measure:
+def spearman_measure(
+    *, ties: Literal["average", "random"] = "average", random_state: Any = None
+) -> Measure:
     """Build Spearman's measure for a given handling of ties."""
     if not is_choice(ties, "average", "random"):
         raise ValueError(f"ties must be 'average' or 'random', got {ties!r}")
@@ -178,24 +212,40 @@ def spearman_measure(*, ties: Literal["average", "random"] = "average", random_s
 
     return pairwise(
         lambda weights: correlation_row_sums(ranked(weights)),
-        similarity=lambda weights, first, second: correlation_similarity(ranked(weights), first, second),
+        similarity=lambda weights, first, second: correlation_similarity(
+            ranked(weights), first, second
+        ),
         name="spearman",
         kind="weights",
-        trivial=lambda weights: bool(_constant_rows(weights).all()) and ties == "average",
+        trivial=lambda weights: (
+            bool(_constant_rows(weights).all()) and ties == "average"
+        ),
         bounds=(-1.0, 1.0),
         bounds_for=correlation_bounds,
-        properties=Properties(fully_defined=True, monotone=None, bounded=True, maximum=True, chance_corrected=True),
+        properties=Properties(
+            fully_defined=True,
+            monotone=None,
+            bounded=True,
+            maximum=True,
+            chance_corrected=True,
+        ),
     )
 
 
 def _ranks(weights: Weights, ties: str, random_state: Any) -> Any:
     if ties == "random":
-        from skstab._random import check_rng  # here, since measures load without scikit-learn
+        from skstab._random import (
+            check_rng,
+        )  # here, since measures load without scikit-learn
 
         # Every feature gets its own rank, zeros too.
         matrix = weights.matrix.toarray() if weights.is_sparse else weights.matrix
         return dense_ranks(matrix, check_rng(random_state))
-    return sparse_ranks(weights.matrix) if weights.is_sparse else dense_ranks(weights.matrix)
+    return (
+        sparse_ranks(weights.matrix)
+        if weights.is_sparse
+        else dense_ranks(weights.matrix)
+    )
 
 
 def pearson_stability(weights: RunsLike) -> float:
@@ -234,7 +284,10 @@ def pearson_stability(weights: RunsLike) -> float:
 
 
 def spearman_stability(
-    weights: RunsLike, *, ties: Literal["average", "random"] = "average", random_state: RandomState = None
+    weights: RunsLike,
+    *,
+    ties: Literal["average", "random"] = "average",
+    random_state: RandomState = None,
 ) -> float:
     """Average Spearman correlation of the weights of two runs.
 

@@ -15,9 +15,13 @@ __all__ = ["mean_agreement", "mean_overlap", "own_agreement", "shared_features"]
 def mean_overlap(a: Runs, b: Runs, measure: Measure) -> float:
     """Similarity of the i-th run of one selector with the i-th run of the other (kalousis2007, section 6)."""
     first, second = (sparse.csr_array(runs.table_for(measure)) for runs in (a, b))
-    order = np.arange(2 * len(a)).reshape(2, -1).T.ravel()  # one run of a, then one of b
+    order = (
+        np.arange(2 * len(a)).reshape(2, -1).T.ravel()
+    )  # one run of a, then one of b
     table = sparse.vstack([first, second], format="csr")[order]
-    return replication_stability(table.toarray() if measure.kind == "ranking" else table, measure=measure).estimate
+    return replication_stability(
+        table.toarray() if measure.kind == "ranking" else table, measure=measure
+    ).estimate
 
 
 def shared_features(a: Runs, b: Runs) -> float:

@@ -15,7 +15,15 @@ from sklearn.metrics import check_scoring
 from skstab._checks import check_int, naming
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded, stream
-from skstab._typing import CVLike, Estimator, FloatArray, MatrixLike, MeasureLike, RandomState, Scorer
+from skstab._typing import (
+    CVLike,
+    Estimator,
+    FloatArray,
+    MatrixLike,
+    MeasureLike,
+    RandomState,
+    Scorer,
+)
 from skstab.metrics import Measure, full_size_interval, get_measure
 from skstab.model_selection._assessment import (
     Chance,
@@ -31,11 +39,23 @@ from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._score_tests import score_error
 from skstab.model_selection._scoring import check_no_measure
-from skstab.model_selection._split import BootstrapSplit, ComplementaryPairsSplit, DisjointBlocksSplit
+from skstab.model_selection._split import (
+    BootstrapSplit,
+    ComplementaryPairsSplit,
+    DisjointBlocksSplit,
+)
 from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_estimator, check_jobs, read_data
 from skstab.model_selection._warm_start import split_digest
-from skstab.model_selection._worker import Run, RunPlan, Task, collect, report_failures, run_task, tasks_of
+from skstab.model_selection._worker import (
+    Run,
+    RunPlan,
+    Task,
+    collect,
+    report_failures,
+    run_task,
+    tasks_of,
+)
 from skstab.runs import Reading, Runs, read_emptied, why_no_support
 
 if TYPE_CHECKING:
@@ -44,7 +64,10 @@ if TYPE_CHECKING:
 __all__ = ["assess_selector"]
 
 _PAIRS_PER_PERMUTATION = 2
-_SHARES = (1 / 8, 1 / 4)  # of the rows, in the blocks of the curve; its last point are the halves
+_SHARES = (
+    1 / 8,
+    1 / 4,
+)  # of the rows, in the blocks of the curve; its last point are the halves
 _BLOCK_PAIRS = 8
 _LEAST_BLOCK = 8  # rows: smaller blocks are left out of the curve
 _WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN = range(6)  # streams of randomness
@@ -153,23 +176,51 @@ def assess_selector(
     n_rows, entropy = data.shape[0], draw_entropy(random_state)
     plan = _plan(estimator, scoring, importance_getter, target)
     declared, ignores_target = _refit(plan, data, target, entropy, chosen)
-    splitters = _splitters(estimator, data, target, cv=cv, groups=groups, entropy=entropy, n_pairs=n_pairs)
-    splitters += _permutations(target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify)
-    settings = {"scoring": scoring, "checkpoint": checkpoint, "n_jobs": n_jobs, "verbose": verbose}
-    whole, halves, *rest = _runs(plan, data, _parts(splitters, data, groups, entropy), declared, **settings)
-    blocks, permuted = rest[: len(rest) - n_permutations], rest[len(rest) - n_permutations :]
+    splitters = _splitters(
+        estimator, data, target, cv=cv, groups=groups, entropy=entropy, n_pairs=n_pairs
+    )
+    splitters += _permutations(
+        target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
+    )
+    settings = {
+        "scoring": scoring,
+        "checkpoint": checkpoint,
+        "n_jobs": n_jobs,
+        "verbose": verbose,
+    }
+    whole, halves, *rest = _runs(
+        plan, data, _parts(splitters, data, groups, entropy), declared, **settings
+    )
+    blocks, permuted = (
+        rest[: len(rest) - n_permutations],
+        rest[len(rest) - n_permutations :],
+    )
     chance = _chance(chosen, halves, permuted, ignores_target=ignores_target)
     if plan.scorer is not None and selects_rarely(halves) and not selects_rarely(whole):
-        again = _parts(_bootstrapped(splitters[-n_permutations:], entropy), data, groups, [*entropy, _AGAIN])
-        chance = _with_scores(chance, whole, _runs(plan, data, again, declared, **settings))
+        again = _parts(
+            _bootstrapped(splitters[-n_permutations:], entropy),
+            data,
+            groups,
+            [*entropy, _AGAIN],
+        )
+        chance = _with_scores(
+            chance, whole, _runs(plan, data, again, declared, **settings)
+        )
     return SelectorAssessment(
         measure=chosen,
         agreement=whole.interval(chosen, confidence_level=confidence_level),
         replication=halves.replication(chosen, confidence_level=confidence_level),
-        other_data=full_size_interval(whole, halves, measure=chosen, confidence_level=confidence_level),
+        other_data=full_size_interval(
+            whole, halves, measure=chosen, confidence_level=confidence_level
+        ),
         score=_score(whole, plan, groups),
         chance=chance,
-        curve=_curve(chosen, [*blocks, halves], [*_block_sizes(n_rows, groups), n_rows // 2], confidence_level),
+        curve=_curve(
+            chosen,
+            [*blocks, halves],
+            [*_block_sizes(n_rows, groups), n_rows // 2],
+            confidence_level,
+        ),
         runs=whole,
         halves=halves,
     )
@@ -181,7 +232,9 @@ def assess_selector(
 def _check(measure: MeasureLike, n_pairs: int, n_permutations: int) -> Measure:
     chosen = get_measure(measure)
     if chosen.within_pairs is None:
-        raise ValueError(f"measure must be defined for two runs, which {chosen.name!r} is not; use 'nogueira'")
+        raise ValueError(
+            f"measure must be defined for two runs, which {chosen.name!r} is not; use 'nogueira'"
+        )
     check_int(n_pairs, "n_pairs", least=3)
     check_int(n_permutations, "n_permutations", least=19)
     return chosen
@@ -189,7 +242,9 @@ def _check(measure: MeasureLike, n_pairs: int, n_permutations: int) -> Measure:
 
 def _check_data(X: Any, y: Any, groups: Any, checkpoint: Any) -> None:
     if y is None:
-        raise ValueError("y must be a target, since permuted targets show what chance reaches, got None")
+        raise ValueError(
+            "y must be a target, since permuted targets show what chance reaches, got None"
+        )
     check_lengths(X, y, groups)
     if checkpoint is not None and not isinstance(checkpoint, str | PathLike):
         raise ValueError(f"checkpoint must be None or a path, got {checkpoint!r}")
@@ -208,17 +263,30 @@ def _plan(estimator: Any, scoring: Any, importance_getter: Any, y: Any) -> RunPl
         row_scores=row_scores_of(scoring, estimator),
         importance_getter=importance_getter,
         seeds=random_parameters(estimator, everywhere=False),
-        classes=np.unique(np.asarray(y)) if is_classifier(estimator) and is_labelled(y) else None,
+        classes=np.unique(np.asarray(y))
+        if is_classifier(estimator) and is_labelled(y)
+        else None,
     )
 
 
-def _refit(plan: RunPlan, X: Any, y: Any, entropy: list[int], measure: Measure) -> tuple[dict[str, Any], bool]:
+def _refit(
+    plan: RunPlan, X: Any, y: Any, entropy: list[int], measure: Measure
+) -> tuple[dict[str, Any], bool]:
     """Fit on all rows, with the target and with two permuted ones, which a selector may ignore."""
     seed = np.random.SeedSequence(entropy, spawn_key=(_REFIT,))
     # Without regard to groups: within small ones a permutation may change little.
-    targets = [y, *(permuted_target(y, None, stream(entropy, _REFIT, number)) for number in range(2))]
+    targets = [
+        y,
+        *(
+            permuted_target(y, None, stream(entropy, _REFIT, number))
+            for number in range(2)
+        ),
+    ]
     fitted = [seeded(plan.estimator, plan.seeds, seed) for _ in targets]
-    first, *others = (_read_fit(plan, model, X, target) for model, target in zip(fitted, targets, strict=True))
+    first, *others = (
+        _read_fit(plan, model, X, target)
+        for model, target in zip(fitted, targets, strict=True)
+    )
     first.warned()
     declared = {
         "n_features": X.shape[1],
@@ -230,7 +298,9 @@ def _refit(plan: RunPlan, X: Any, y: Any, entropy: list[int], measure: Measure) 
     # An error where the measure compares what such runs do not have.
     Runs.from_selections([first], **declared).table_for(measure)
     same = all(np.array_equal(first.used, other.used) for other in others)
-    return declared, same and first.support is not None and bool(0 < first.used.sum() < X.shape[1])
+    return declared, same and first.support is not None and bool(
+        0 < first.used.sum() < X.shape[1]
+    )
 
 
 def _read_fit(plan: RunPlan, model: Any, X: Any, y: Any) -> Reading:
@@ -252,16 +322,30 @@ def _names(X: Any) -> list[str] | None:
 
 
 def _splitters(
-    estimator: Any, X: Any, y: Any, *, cv: Any, groups: Any, entropy: list[int], n_pairs: int
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any,
+    groups: Any,
+    entropy: list[int],
+    n_pairs: int,
 ) -> list[tuple[Any, Any]]:
     """Splitters, each with its target: of the whole data set, of pairs of halves, of blocks of each size."""
     classifier = is_classifier(estimator)
     stratify = classifier and groups is None and is_labelled(y)
-    whole = splitter_for(cv, y, classifier=classifier, grouped=groups is not None, entropy=entropy)
-    halves = ComplementaryPairsSplit(2 * n_pairs, stratify=stratify, random_state=_seed(entropy, _HALVES))
+    whole = splitter_for(
+        cv, y, classifier=classifier, grouped=groups is not None, entropy=entropy
+    )
+    halves = ComplementaryPairsSplit(
+        2 * n_pairs, stratify=stratify, random_state=_seed(entropy, _HALVES)
+    )
     blocks = [
         DisjointBlocksSplit(
-            [size], n_repeats=_BLOCK_PAIRS, stratify=stratify, random_state=_seed(entropy, _BLOCKS, number)
+            [size],
+            n_repeats=_BLOCK_PAIRS,
+            stratify=stratify,
+            random_state=_seed(entropy, _BLOCKS, number),
         )
         for number, size in enumerate(_block_sizes(X.shape[0], groups).values())
     ]
@@ -273,23 +357,41 @@ def _permutations(
 ) -> list[tuple[Any, Any]]:
     """Splitters of pairs of halves, each with a permuted target."""
     seeds = [_seed(entropy, _PERMUTED, number) for number in range(n_permutations)]
-    targets = [permuted_target(y, groups, stream(entropy, _PERMUTED, number)) for number in range(n_permutations)]
+    targets = [
+        permuted_target(y, groups, stream(entropy, _PERMUTED, number))
+        for number in range(n_permutations)
+    ]
     n_splits = 2 * _PAIRS_PER_PERMUTATION
-    splitters = [ComplementaryPairsSplit(n_splits, stratify=stratify, random_state=seed) for seed in seeds]
+    splitters = [
+        ComplementaryPairsSplit(n_splits, stratify=stratify, random_state=seed)
+        for seed in seeds
+    ]
     return list(zip(splitters, targets, strict=True))
 
 
-def _bootstrapped(permutations: Sequence[tuple[Any, Any]], entropy: list[int]) -> list[tuple[Any, Any]]:
+def _bootstrapped(
+    permutations: Sequence[tuple[Any, Any]], entropy: list[int]
+) -> list[tuple[Any, Any]]:
     """Splitters of two bootstraps in place of those of halves, each with its permuted target."""
     return [
-        (BootstrapSplit(2, stratify=halves.stratify, random_state=_seed(entropy, _AGAIN, number)), target)
+        (
+            BootstrapSplit(
+                2, stratify=halves.stratify, random_state=_seed(entropy, _AGAIN, number)
+            ),
+            target,
+        )
         for number, (halves, target) in enumerate(permutations)
     ]
 
 
-def _parts(splitters: Sequence[tuple[Any, Any]], X: Any, groups: Any, entropy: list[int]) -> list[_Part]:
+def _parts(
+    splitters: Sequence[tuple[Any, Any]], X: Any, groups: Any, entropy: list[int]
+) -> list[_Part]:
     params = {} if groups is None else {"groups": groups}
-    listed = [(target, splits_of(splitter, X, target, params)) for splitter, target in splitters]
+    listed = [
+        (target, splits_of(splitter, X, target, params))
+        for splitter, target in splitters
+    ]
     return [
         _Part(target, splits, [*entropy, number], tasks_of(splits, [*entropy, number]))
         for number, (target, splits) in enumerate(listed)
@@ -299,25 +401,48 @@ def _parts(splitters: Sequence[tuple[Any, Any]], X: Any, groups: Any, entropy: l
 def _block_sizes(n_rows: int, groups: Any) -> dict[int, int]:
     """Rows of each size of blocks, and how many units (rows, or groups) these are."""
     n_units = n_rows if groups is None else len(np.unique(np.asarray(groups)))
-    sizes = {n_rows * size // n_units: size for size in (int(n_units * share) for share in _SHARES)}
+    sizes = {
+        n_rows * size // n_units: size
+        for size in (int(n_units * share) for share in _SHARES)
+    }
     return {rows: size for rows, size in sizes.items() if rows >= _LEAST_BLOCK}
 
 
 def _seed(entropy: list[int], *key: int) -> int:
-    return int(np.random.SeedSequence(entropy, spawn_key=(3, *key)).generate_state(1)[0])
+    return int(
+        np.random.SeedSequence(entropy, spawn_key=(3, *key)).generate_state(1)[0]
+    )
 
 
 # -- the runs ----------------------------------------------------------------------------------------------------------
 
 
-def _runs(plan: RunPlan, X: Any, parts: Sequence[_Part], declared: dict[str, Any], **settings: Any) -> list[Runs]:
+def _runs(
+    plan: RunPlan,
+    X: Any,
+    parts: Sequence[_Part],
+    declared: dict[str, Any],
+    **settings: Any,
+) -> list[Runs]:
     made = _run(plan, X, parts, **settings)
-    _check_scored([run for runs in made for run in runs if run.fit_error is None and not run.emptied])
+    _check_scored(
+        [
+            run
+            for runs in made
+            for run in runs
+            if run.fit_error is None and not run.emptied
+        ]
+    )
     collected = [
-        collect(runs, plan, part.splits, n_rows=X.shape[0], **declared) for part, runs in zip(parts, made, strict=True)
+        collect(runs, plan, part.splits, n_rows=X.shape[0], **declared)
+        for part, runs in zip(parts, made, strict=True)
     ]
     # An error of the part with the fewest runs that are left, or one warning about all.
-    report_failures([run for runs in made for run in runs], min(map(len, collected)), plan.error_score)
+    report_failures(
+        [run for runs in made for run in runs],
+        min(map(len, collected)),
+        plan.error_score,
+    )
     return collected
 
 
@@ -337,21 +462,34 @@ def _run(
     workers = open_pool(n_jobs, verbose, one_by_one=bool(keys))
     with open_runs(checkpoint, keys, X.shape[1]) as stored, workers as pool:
         made = stored.read(range(len(tasks)))
-        calls = {number: (plan, X, *task) for number, task in enumerate(tasks) if number not in made}
+        calls = {
+            number: (plan, X, *task)
+            for number, task in enumerate(tasks)
+            if number not in made
+        }
         made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
     ends = np.cumsum([len(part.tasks) for part in parts]).tolist()
-    return [[made[at] for at in range(end - len(part.tasks), end)] for part, end in zip(parts, ends, strict=True)]
+    return [
+        [made[at] for at in range(end - len(part.tasks), end)]
+        for part, end in zip(parts, ends, strict=True)
+    ]
 
 
 def _check_scored(done: Sequence[Run]) -> None:
     if done and all(run.score_error is not None for run in done):
-        raise ValueError(f"scoring failed in all runs, the first time with {done[0].score_error}")
+        raise ValueError(
+            f"scoring failed in all runs, the first time with {done[0].score_error}"
+        )
 
 
-def _keys(plan: RunPlan, X: Any, parts: Sequence[_Part], scoring: Any) -> Iterator[bytes]:
+def _keys(
+    plan: RunPlan, X: Any, parts: Sequence[_Part], scoring: Any
+) -> Iterator[bytes]:
     for part in parts:
         digests = [split_digest(*split) for split in part.splits]
-        yield from keys_of_runs(plan, X, part.y, part.entropy, digests, scoring=scoring).values()
+        yield from keys_of_runs(
+            plan, X, part.y, part.entropy, digests, scoring=scoring
+        ).values()
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------
@@ -362,23 +500,37 @@ def _score(whole: Runs, plan: RunPlan, groups: Any) -> ScoreEstimate | None:
     if plan.scorer is None or np.isnan(whole.scores[name]).all():
         return None
     scores, losses = whole.scores[name], whole.row_losses.get(name)
-    codes = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    return ScoreEstimate(plan.row_scores.get(name, name), float(np.nanmean(scores)), score_error(scores, losses, codes))
+    codes = (
+        None
+        if groups is None
+        else np.unique(np.asarray(groups), return_inverse=True)[1]
+    )
+    return ScoreEstimate(
+        plan.row_scores.get(name, name),
+        float(np.nanmean(scores)),
+        score_error(scores, losses, codes),
+    )
 
 
-def _chance(measure: Measure, halves: Runs, permuted: Sequence[Runs], *, ignores_target: bool) -> Chance:
+def _chance(
+    measure: Measure, halves: Runs, permuted: Sequence[Runs], *, ignores_target: bool
+) -> Chance:
     """Compare pairs of halves with those of permuted targets, in stability and in score."""
     stabilities = [_stability_of_pairs(measure, runs) for runs in permuted]
     scores = [_score_of_pairs(runs) for runs in permuted] if halves.scores else []
     n_pairs = len(halves.in_pairs()) // 2
     observed = _stability_of_pairs(measure, halves).mean()
     # Nothing selected (0) agrees no more than a few features that are never the same (slightly below 0).
-    stability_pvalue = pvalue_above(max(observed, 0.0), np.maximum(as_of_pairs(stabilities, n_pairs), 0.0))
+    stability_pvalue = pvalue_above(
+        max(observed, 0.0), np.maximum(as_of_pairs(stabilities, n_pairs), 0.0)
+    )
     return Chance(
         stabilities=np.array([values.mean() for values in stabilities]),
         scores=np.array([values.mean() for values in scores]),
         stability_pvalue=stability_pvalue,
-        score_pvalue=_score_pvalue(_score_of_pairs(halves), scores, n_pairs) if scores else np.nan,
+        score_pvalue=_score_pvalue(_score_of_pairs(halves), scores, n_pairs)
+        if scores
+        else np.nan,
         frequencies=Runs.concat(permuted).frequencies().to_numpy(),
         ignores_target=ignores_target,
     )
@@ -386,12 +538,20 @@ def _chance(measure: Measure, halves: Runs, permuted: Sequence[Runs], *, ignores
 
 def _with_scores(chance: Chance, whole: Runs, permuted: Sequence[Runs]) -> Chance:
     """Compare the scores of bootstraps with those of permuted targets, in place of those of halves."""
-    observed, *others = (_known(next(iter(runs.scores.values()))) for runs in (whole, *permuted))
+    observed, *others = (
+        _known(next(iter(runs.scores.values()))) for runs in (whole, *permuted)
+    )
     pvalue = _score_pvalue(observed, others, len(observed))
-    return replace(chance, scores=np.array([values.mean() for values in others]), score_pvalue=pvalue)
+    return replace(
+        chance,
+        scores=np.array([values.mean() for values in others]),
+        score_pvalue=pvalue,
+    )
 
 
-def _score_pvalue(observed: FloatArray, permuted: Sequence[FloatArray], n_pairs: int) -> float:
+def _score_pvalue(
+    observed: FloatArray, permuted: Sequence[FloatArray], n_pairs: int
+) -> float:
     """Compare scores; NaN where a permutation has none, since what it left to predict with was nothing."""
     if np.isnan(np.concatenate(permuted)).any():
         return np.nan
@@ -413,14 +573,21 @@ def _score_of_pairs(runs: Runs) -> FloatArray:
 
 
 def _known(scores: FloatArray) -> FloatArray:
-    return scores[~np.isnan(scores)] if not np.isnan(scores).all() else np.full(1, np.nan)
+    return (
+        scores[~np.isnan(scores)] if not np.isnan(scores).all() else np.full(1, np.nan)
+    )
 
 
-def _curve(measure: Measure, parts: Sequence[Runs], sizes: Sequence[int], level: float) -> pd.DataFrame:
+def _curve(
+    measure: Measure, parts: Sequence[Runs], sizes: Sequence[int], level: float
+) -> pd.DataFrame:
     import pandas as pd
 
     found = [runs.replication(measure, confidence_level=level) for runs in parts]
     # Without a standard error, halves or blocks had nothing to choose: their stability is 1 by convention only.
     known = [np.nan if np.isnan(it.standard_error) else it.estimate for it in found]
-    rows = [{"stability": value, "low": it.low, "high": it.high} for value, it in zip(known, found, strict=True)]
+    rows = [
+        {"stability": value, "low": it.low, "high": it.high}
+        for value, it in zip(known, found, strict=True)
+    ]
     return pd.DataFrame(rows, index=pd.Index(sizes, name="n_rows"))

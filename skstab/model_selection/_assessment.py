@@ -200,12 +200,19 @@ class SelectorAssessment:
             "other data, full size": self.other_data,
         }
         rows: dict[str, dict[str, Any]] = {
-            name: {"estimate": it.estimate, "low": it.low, "high": it.high, "about": it.about}
+            name: {
+                "estimate": it.estimate,
+                "low": it.low,
+                "high": it.high,
+                "about": it.about,
+            }
             for name, it in intervals.items()
         }
         if self.has_no_choice:
             rows["replication, half the size"]["estimate"] = np.nan
-        rows["replication, half the size"] |= _against(self.chance.stabilities, self.chance.stability_pvalue)
+        rows["replication, half the size"] |= _against(
+            self.chance.stabilities, self.chance.stability_pvalue
+        )
         if self.score is not None:
             half = 1.96 * self.score.standard_error
             rows[self.score.name] = {
@@ -241,7 +248,9 @@ class SelectorAssessment:
 
 
 def _against(values: FloatArray, pvalue: float) -> dict[str, float]:
-    return {} if np.isnan(pvalue) else {"chance": float(values.mean()), "pvalue": pvalue}
+    return (
+        {} if np.isnan(pvalue) else {"chance": float(values.mean()), "pvalue": pvalue}
+    )
 
 
 # -- the verdict -------------------------------------------------------------------------------------------------------
@@ -251,12 +260,19 @@ def verdict_of(found: SelectorAssessment) -> tuple[Verdict, str]:
     """Say whether there is signal, and whether other data would give the same features."""
     if found.chance.ignores_target:
         return _without_target(found)
-    pvalue = found.chance.score_pvalue if _is_scored(found) else found.chance.stability_pvalue
+    pvalue = (
+        found.chance.score_pvalue
+        if _is_scored(found)
+        else found.chance.stability_pvalue
+    )
     if not pvalue <= LEVEL:
         return "no signal", f"No signal: {_not_above_chance(found)}"
     stable = found.replication.estimate >= _POOR and not found.has_empty_halves
     verdict: Verdict = "signal, stable" if stable else "signal, unstable"
-    return verdict, f"{verdict.capitalize()}: {_above_chance(found)}. {_replicated(found)}"
+    return (
+        verdict,
+        f"{verdict.capitalize()}: {_above_chance(found)}. {_replicated(found)}",
+    )
 
 
 def _is_scored(found: SelectorAssessment) -> bool:
@@ -310,9 +326,18 @@ def _replicated(found: SelectorAssessment) -> str:
     if found.has_no_choice:
         return _NOTHING_TO_CHOOSE.capitalize()
     estimate, words = found.replication.estimate, ""
-    if found.measure.properties is not None and found.measure.properties.chance_corrected:
+    if (
+        found.measure.properties is not None
+        and found.measure.properties.chance_corrected
+    ):
         words = f", which is called {stability_in_words(estimate)}"
-    alike = "largely other" if estimate < _POOR else "partly the same" if estimate <= _EXCELLENT else "much the same"
+    alike = (
+        "largely other"
+        if estimate < _POOR
+        else "partly the same"
+        if estimate <= _EXCELLENT
+        else "much the same"
+    )
     return (
         f"Other data would give {alike} features: two independent halves agree with a stability of "
         f"{found.replication}{words}."
@@ -346,7 +371,9 @@ def as_of_pairs(values: Sequence[FloatArray], n_pairs: int) -> FloatArray:
     size = float(np.mean([part.size for part in known]))
     between = max(float(means.var(ddof=1)) - within / size, 0.0)
     spread = between + within / size
-    factor = np.sqrt(min((between + within / n_pairs) / spread, 1.0)) if spread > 0 else 1.0
+    factor = (
+        np.sqrt(min((between + within / n_pairs) / spread, 1.0)) if spread > 0 else 1.0
+    )
     return np.asarray(means.mean() + factor * (means - means.mean()))
 
 

@@ -17,7 +17,14 @@ from sklearn.preprocessing import StandardScaler
 
 from skstab._checks import is_estimator
 from skstab._random import draw_entropy
-from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState, Scorer
+from skstab._typing import (
+    CVLike,
+    Estimator,
+    MatrixLike,
+    MeasureLike,
+    RandomState,
+    Scorer,
+)
 from skstab.metrics import get_measure
 from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._dummy import dummy_scores
@@ -115,33 +122,60 @@ def compare_selectors(
     lasso      0.97       0.72         8.5
     """
     named = _named(selectors)
-    scorable = scoring is not None or all(hasattr(selector, "score") for selector in named.values())
+    scorable = scoring is not None or all(
+        hasattr(selector, "score") for selector in named.values()
+    )
     _check_scoring(named, scoring, on_progress)
     get_measure(measure)
     margin = check_margin(margin)
-    data, target = read_data(X, y, needs_classes=all(is_classifier(selector) for selector in named.values()))
+    data, target = read_data(
+        X, y, needs_classes=all(is_classifier(selector) for selector in named.values())
+    )
     if isinstance(scoring, str):
         check_no_measure(scoring)
-        named = {name: _predicting(selector, target) for name, selector in named.items()}
+        named = {
+            name: _predicting(selector, target) for name, selector in named.items()
+        }
         for selector in named.values():
             check_scoring(selector, scoring=scoring)
     classifiers = all(is_classifier(selector) for selector in named.values())
     splitter = splitter_for(
-        cv, target, classifier=classifiers, grouped=groups is not None, entropy=draw_entropy(random_state)
+        cv,
+        target,
+        classifier=classifiers,
+        grouped=groups is not None,
+        entropy=draw_entropy(random_state),
     )
-    splits = splits_of(splitter, data, target, {} if groups is None else {"groups": groups})
-    settings: dict[str, Any] = {"scoring": scoring, "measure": measure, "n_jobs": n_jobs, "random_state": random_state}
+    splits = splits_of(
+        splitter, data, target, {} if groups is None else {"groups": groups}
+    )
+    settings: dict[str, Any] = {
+        "scoring": scoring,
+        "measure": measure,
+        "n_jobs": n_jobs,
+        "random_state": random_state,
+    }
     runs = {}
     for name, selector in named.items():
         try:
-            runs[name] = StabilityCV(clone(selector), cv=splits, checkpoint=checkpoint, **settings).fit(data, target)
+            runs[name] = StabilityCV(
+                clone(selector), cv=splits, checkpoint=checkpoint, **settings
+            ).fit(data, target)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is of selectors[{name!r}].")
             raise
         if on_progress is not None:
             on_progress(name)
-    dummy = dummy_scores(next(iter(named.values())), scoring, target, splits) if scorable else None
-    codes = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    dummy = (
+        dummy_scores(next(iter(named.values())), scoring, target, splits)
+        if scorable
+        else None
+    )
+    codes = (
+        None
+        if groups is None
+        else np.unique(np.asarray(groups), return_inverse=True)[1]
+    )
     return SelectorComparison(runs, measure, margin=margin, dummy=dummy, groups=codes)
 
 
@@ -159,7 +193,9 @@ def _named(selectors: Any) -> dict[Any, Any]:
     else:
         named = {}
     if len(named) < 2 or not all(map(is_estimator, named.values())):
-        raise ValueError(f"selectors must be a dict or list of at least 2 estimators, got {selectors!r}")
+        raise ValueError(
+            f"selectors must be a dict or list of at least 2 estimators, got {selectors!r}"
+        )
     return named
 
 
@@ -167,8 +203,12 @@ def _check_scoring(named: dict[Any, Any], scoring: Any, on_progress: Any) -> Non
     if not (on_progress is None or callable(on_progress)):
         raise TypeError(f"on_progress must be None or callable, got {on_progress!r}")
     if scoring is not None and not (isinstance(scoring, str) or callable(scoring)):
-        raise ValueError(f"scoring must be None, a string or a callable, since one score is compared; got {scoring!r}")
-    without = [name for name, selector in named.items() if not hasattr(selector, "score")]
+        raise ValueError(
+            f"scoring must be None, a string or a callable, since one score is compared; got {scoring!r}"
+        )
+    without = [
+        name for name, selector in named.items() if not hasattr(selector, "score")
+    ]
     if scoring is None and 0 < len(without) < len(named):
         raise ValueError(
             f"selectors must all have a score, but selector {without[0]!r} has no score: put a model behind it in a "

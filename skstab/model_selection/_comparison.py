@@ -14,9 +14,20 @@ from skstab._checks import check_bool, is_choice, is_number, naming
 from skstab._displays import draw
 from skstab._typing import Display, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import StabilityTest, compare_stability, get_measure
-from skstab.model_selection._agreement import mean_agreement, mean_overlap, own_agreement, shared_features
+from skstab.model_selection._agreement import (
+    mean_agreement,
+    mean_overlap,
+    own_agreement,
+    shared_features,
+)
 from skstab.model_selection._pareto import front_of
-from skstab.model_selection._recommend import Recommendation, Scored, by_score, by_stability_alone, check_margin
+from skstab.model_selection._recommend import (
+    Recommendation,
+    Scored,
+    by_score,
+    by_stability_alone,
+    check_margin,
+)
 from skstab.model_selection._score_tests import holm, mcnemar, score_error
 from skstab.model_selection._searched import candidates_compared
 from skstab.model_selection._stability_cv import StabilityCV
@@ -108,7 +119,10 @@ class SelectorComparison:
         comparison : SelectorComparison
             With the :class:`~skstab.runs.Runs` of each candidate in `runs`.
         """
-        return cls(**candidates_compared(search, X, y, names, groups), margin=check_margin(margin))
+        return cls(
+            **candidates_compared(search, X, y, names, groups),
+            margin=check_margin(margin),
+        )
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
@@ -138,7 +152,10 @@ class SelectorComparison:
     @property
     def runs_by_name(self) -> dict[str, Runs]:
         """What the runs of each selector selected."""
-        return {name: held if isinstance(held, Runs) else held.runs_ for name, held in self.runs.items()}
+        return {
+            name: held if isinstance(held, Runs) else held.runs_
+            for name, held in self.runs.items()
+        }
 
     def _row(self, name: str, runs: Runs) -> dict[str, Any]:
         interval = runs.estimate(self.measure)
@@ -148,18 +165,25 @@ class SelectorComparison:
             "stability_low": interval.low,
             "stability_high": interval.high,
             "n_features": float(runs.supports.sum() / len(runs)),
-            "fit_time": float(np.mean(runs.fit_times)) if runs.fit_times is not None else np.nan,
+            "fit_time": float(np.mean(runs.fit_times))
+            if runs.fit_times is not None
+            else np.nan,
             "n_failed": runs.n_failed,
         }
 
     def _scored(self, name: str) -> Scored:
-        return Scored.of(self._runs_of(name)) if self.scored is None else self.scored[name]
+        return (
+            Scored.of(self._runs_of(name)) if self.scored is None else self.scored[name]
+        )
 
     def _score(self, name: str) -> dict[str, float]:
         found = self._scored(name)
         known = found.scores[~np.isnan(found.scores)]
         mean = float(known.mean()) if known.size else np.nan
-        return {"score": mean, "score_se": score_error(found.scores, found.losses, self.groups)}
+        return {
+            "score": mean,
+            "score_se": score_error(found.scores, found.losses, self.groups),
+        }
 
     @property
     def _has_scores(self) -> bool:
@@ -187,7 +211,9 @@ class SelectorComparison:
             of one of them.
         """
         chosen = get_measure(self.measure if measure is None else measure)
-        return self._table_of_pairs(lambda a, b: mean_overlap(a, b, chosen), lambda runs: runs.stability(chosen))
+        return self._table_of_pairs(
+            lambda a, b: mean_overlap(a, b, chosen), lambda runs: runs.stability(chosen)
+        )
 
     def shared_features(self) -> pd.DataFrame:
         """Mean number of features that two selectors both select on the same resample.
@@ -197,7 +223,9 @@ class SelectorComparison:
         table : DataFrame
             Selectors by selectors; on the diagonal the mean number of features that each selects.
         """
-        return self._table_of_pairs(shared_features, lambda runs: float(runs.supports.sum() / len(runs)))
+        return self._table_of_pairs(
+            shared_features, lambda runs: float(runs.supports.sum() / len(runs))
+        )
 
     def agreement(self) -> pd.DataFrame:
         """Agreement of predictions for the rows that the resamples left out.
@@ -219,7 +247,9 @@ class SelectorComparison:
             lambda runs: own_agreement(runs, classes=classes),
         )
 
-    def _table_of_pairs(self, between: Callable[[Runs, Runs], float], within: Callable[[Runs], float]) -> pd.DataFrame:
+    def _table_of_pairs(
+        self, between: Callable[[Runs, Runs], float], within: Callable[[Runs], float]
+    ) -> pd.DataFrame:
         import pandas as pd
 
         names = list(self.runs)
@@ -234,19 +264,25 @@ class SelectorComparison:
         """Runs of two selectors on the same splits: a run may have failed in one of them."""
         first, second = self._runs_of(a), self._runs_of(b)
         both = np.intersect1d(first.split_numbers, second.split_numbers)
-        return tuple(runs.take(np.isin(runs.split_numbers, both)) for runs in (first, second))  # type: ignore[return-value]
+        return tuple(
+            runs.take(np.isin(runs.split_numbers, both)) for runs in (first, second)
+        )  # type: ignore[return-value]
 
     def _runs_of(self, name: str) -> Runs:
         with naming("a", "b"):
             is_known = name in self.runs
         if not is_known:
-            raise ValueError(f"a and b must be selectors: there is no selector {name!r}, only {list(self.runs)}")
+            raise ValueError(
+                f"a and b must be selectors: there is no selector {name!r}, only {list(self.runs)}"
+            )
         held = self.runs[name]
         return held if isinstance(held, Runs) else held.runs_
 
     # -- tests ---------------------------------------------------------------------------------------------------------
 
-    def pvalues(self, of: Literal["stability", "score"] = "stability", *, adjust: bool = True) -> pd.DataFrame:
+    def pvalues(
+        self, of: Literal["stability", "score"] = "stability", *, adjust: bool = True
+    ) -> pd.DataFrame:
         """P-values of the differences between every two selectors.
 
         Parameters
@@ -266,16 +302,23 @@ class SelectorComparison:
         """
         import pandas as pd
 
-        tests = {"stability": lambda a, b: self.difference(a, b).pvalue, "score": self._score_pvalue}
+        tests = {
+            "stability": lambda a, b: self.difference(a, b).pvalue,
+            "score": self._score_pvalue,
+        }
         if not is_choice(of, *tests):
             raise ValueError(f"of must be 'stability' or 'score', got {of!r}")
         if of == "score" and not self._has_scores:
-            raise ValueError("of='score' needs scores, but the selectors were not scored: give scoring")
+            raise ValueError(
+                "of='score' needs scores, but the selectors were not scored: give scoring"
+            )
         names = list(self.runs)
         pairs = list(combinations(names, 2))
         raw = np.array([tests[of](a, b) for a, b in pairs])
         table = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
-        for (a, b), value in zip(pairs, holm(raw) if check_bool(adjust, "adjust") else raw, strict=True):
+        for (a, b), value in zip(
+            pairs, holm(raw) if check_bool(adjust, "adjust") else raw, strict=True
+        ):
             table.loc[a, b] = table.loc[b, a] = value
         return table
 
@@ -308,7 +351,9 @@ class SelectorComparison:
 
     # -- the choice ----------------------------------------------------------------------------------------------------
 
-    def recommend(self, *, level: float = 0.05, margin: float | Literal["one_se"] | None = None) -> Recommendation:
+    def recommend(
+        self, *, level: float = 0.05, margin: float | Literal["one_se"] | None = None
+    ) -> Recommendation:
         """Recommend the most stable selector among those shown to score about as well as the best.
 
         Parameters
@@ -339,7 +384,9 @@ class SelectorComparison:
         if not self._has_scores:
             return by_stability_alone(table)
         scored = {name: self._scored(name) for name in self.runs}
-        return by_score(table, scored, self.dummy, groups=self.groups, level=level, margin=accepted)
+        return by_score(
+            table, scored, self.dummy, groups=self.groups, level=level, margin=accepted
+        )
 
     def plot(self, *, ax: Any = None, **options: Any) -> Display:
         """Draw the stability of the selectors and their differences.
@@ -373,4 +420,8 @@ def _tested_once(scored: Scored) -> Any:
         return None
     known = ~np.isnan(scored.losses)
     is_accuracy = bool(np.isin(scored.losses[known], (0.0, 1.0)).all())
-    return np.nanmax(scored.losses, axis=0) == 0 if is_accuracy and (known.sum(axis=0) == 1).all() else None
+    return (
+        np.nanmax(scored.losses, axis=0) == 0
+        if is_accuracy and (known.sum(axis=0) == 1).all()
+        else None
+    )

@@ -20,7 +20,9 @@ from skstab.model_selection._worker import Run, RunPlan, row_tables, score_rows
 __all__ = ["dummy_scores"]
 
 
-def dummy_scores(selector: Any, scoring: Any, y: Any, splits: Sequence[Any]) -> Scored | None:
+def dummy_scores(
+    selector: Any, scoring: Any, y: Any, splits: Sequence[Any]
+) -> Scored | None:
     """Scores of predictions that ignore the features; None where there is no such prediction."""
     if is_classifier(selector) and is_labelled(y):
         dummy: Any = DummyClassifier(strategy="prior")
@@ -32,7 +34,10 @@ def dummy_scores(selector: Any, scoring: Any, y: Any, splits: Sequence[Any]) -> 
         return None
     n_rows = len(np.asarray(y))
     X = np.zeros((n_rows, 1))
-    scorer, name = check_scoring(dummy, scoring=scoring), scoring if isinstance(scoring, str) else "score"
+    scorer, name = (
+        check_scoring(dummy, scoring=scoring),
+        scoring if isinstance(scoring, str) else "score",
+    )
     plan = RunPlan(
         dummy,
         scorer=scorer,

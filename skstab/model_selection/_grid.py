@@ -19,7 +19,15 @@ from skstab._checks import naming
 from skstab._random import random_parameters, stream
 from skstab.model_selection._together import followed_parameters
 
-__all__ = ["Candidate", "Family", "Sibling", "candidates_of", "families_of", "parts_of_grid", "settings_of"]
+__all__ = [
+    "Candidate",
+    "Family",
+    "Sibling",
+    "candidates_of",
+    "families_of",
+    "parts_of_grid",
+    "settings_of",
+]
 
 Thing = TypeVar("Thing")
 
@@ -30,14 +38,20 @@ class Link(NamedTuple):
     name: str
     step: Any  # not fitted, its parameters set
     settings: dict[str, Hashable]  # parameters that the candidate sets in this step
-    seeds: tuple[tuple[str, int], ...]  # parameters to seed, with their places among all seeds of the candidate
+    seeds: tuple[
+        tuple[str, int], ...
+    ]  # parameters to seed, with their places among all seeds of the candidate
     alone: bool = False  # whether the step may overwrite its input
     followed: tuple[str, ...] = ()  # names of the parameters that can be followed
 
     @property
     def kind(self) -> Hashable:
         """What a family has in common."""
-        others = frozenset((name, value) for name, value in self.settings.items() if name not in self.followed)
+        others = frozenset(
+            (name, value)
+            for name, value in self.settings.items()
+            if name not in self.followed
+        )
         return self.name, others, self.seeds, self.alone
 
 
@@ -71,17 +85,25 @@ class Family(NamedTuple):
 
 
 @naming("param_grid")
-def settings_of(param_grid: Any, n_iter: int | None, entropy: Sequence[int]) -> list[dict[str, Any]]:
+def settings_of(
+    param_grid: Any, n_iter: int | None, entropy: Sequence[int]
+) -> list[dict[str, Any]]:
     """The parameters of each candidate: the whole grid, or a sample."""
     if n_iter is not None:
-        return list(ParameterSampler(param_grid, n_iter, random_state=stream(entropy, 3)))
+        return list(
+            ParameterSampler(param_grid, n_iter, random_state=stream(entropy, 3))
+        )
     grids = [param_grid] if isinstance(param_grid, Mapping) else param_grid
     if any(hasattr(values, "rvs") for grid in grids for values in grid.values()):
-        raise ValueError("n_iter must be an int where param_grid holds distributions, got None")
+        raise ValueError(
+            "n_iter must be an int where param_grid holds distributions, got None"
+        )
     return list(ParameterGrid(param_grid))
 
 
-def candidates_of(estimator: Any, settings: Iterable[Mapping[str, Any]], *, whole: bool) -> list[Candidate]:
+def candidates_of(
+    estimator: Any, settings: Iterable[Mapping[str, Any]], *, whole: bool
+) -> list[Candidate]:
     """Set the parameters of each candidate; `whole` forbids to take pipelines apart."""
     return [_candidate(estimator, params, whole=whole) for params in settings]
 
@@ -94,13 +116,19 @@ def _candidate(estimator: Any, params: Mapping[str, Any], *, whole: bool) -> Can
     alone = _may_overwrite(copy)
     if alone or whole or not _can_be_taken_apart(copy, keys):
         followed = () if alone else followed_parameters(copy)
-        return Candidate(copy, seeds, (Link("", copy, keys, tuple(places.items()), alone, followed),))
-    return Candidate(copy, seeds, tuple(_link(name, step, keys, places) for name, step in copy.steps))
+        return Candidate(
+            copy, seeds, (Link("", copy, keys, tuple(places.items()), alone, followed),)
+        )
+    return Candidate(
+        copy, seeds, tuple(_link(name, step, keys, places) for name, step in copy.steps)
+    )
 
 
 def _key(value: Any) -> Hashable:
     """What is equal for equal values; objects of a grid are the same object in all its candidates."""
-    if value is None or isinstance(value, str | bytes | bool | int | float | np.generic):
+    if value is None or isinstance(
+        value, str | bytes | bool | int | float | np.generic
+    ):
         return type(value), value
     return id(value)
 
@@ -108,38 +136,65 @@ def _key(value: Any) -> Hashable:
 def _may_overwrite(estimator: Any) -> bool:
     """Whether a part of an estimator was allowed to overwrite its input, which others would then share."""
     params = estimator.get_params(deep=True)
-    return any(value is False and name.rpartition("__")[2] in ("copy", "copy_X") for name, value in params.items())
+    return any(
+        value is False and name.rpartition("__")[2] in ("copy", "copy_X")
+        for name, value in params.items()
+    )
 
 
 def _can_be_taken_apart(estimator: Any, keys: Mapping[str, Hashable]) -> bool:
-    if type(estimator) is not Pipeline or getattr(estimator, "transform_input", None) is not None:
+    if (
+        type(estimator) is not Pipeline
+        or getattr(estimator, "transform_input", None) is not None
+    ):
         return False
     names = {name for name, _ in estimator.steps}
     return all(name.partition("__")[0] in names for name in keys)
 
 
-def _link(name: str, step: Any, keys: Mapping[str, Hashable], places: Mapping[str, int]) -> Link:
+def _link(
+    name: str, step: Any, keys: Mapping[str, Hashable], places: Mapping[str, int]
+) -> Link:
     prefix = f"{name}__"
-    own = {key.removeprefix(prefix): value for key, value in keys.items() if key == name or key.startswith(prefix)}
-    seeds = tuple((key.removeprefix(prefix), place) for key, place in places.items() if key.startswith(prefix))
+    own = {
+        key.removeprefix(prefix): value
+        for key, value in keys.items()
+        if key == name or key.startswith(prefix)
+    }
+    seeds = tuple(
+        (key.removeprefix(prefix), place)
+        for key, place in places.items()
+        if key.startswith(prefix)
+    )
     return Link(name, step, own, seeds, followed=followed_parameters(step))
 
 
 # -- the tree ----------------------------------------------------------------------------------------------------------
 
 
-def families_of(chains: Mapping[int, Sequence[Link]], depth: int = 0) -> tuple[Family, ...]:
+def families_of(
+    chains: Mapping[int, Sequence[Link]], depth: int = 0
+) -> tuple[Family, ...]:
     """Put chains together, each with the number of its candidate."""
     groups = _grouped(chains, lambda number: chains[number][depth].kind)
-    return tuple(_family({number: chains[number] for number in numbers}, depth) for numbers in groups)
+    return tuple(
+        _family({number: chains[number] for number in numbers}, depth)
+        for numbers in groups
+    )
 
 
 def _family(chains: Mapping[int, Sequence[Link]], depth: int) -> Family:
     first = next(iter(chains.values()))[depth]
     followed = {number: _followed(chain[depth]) for number, chain in chains.items()}
-    groups = _grouped(chains, lambda number: tuple(map(_key, followed[number].values())))
+    groups = _grouped(
+        chains, lambda number: tuple(map(_key, followed[number].values()))
+    )
     siblings = tuple(
-        Sibling(followed[numbers[0]], tuple(numbers), _after({n: chains[n] for n in numbers}, depth))
+        Sibling(
+            followed[numbers[0]],
+            tuple(numbers),
+            _after({n: chains[n] for n in numbers}, depth),
+        )
         for numbers in groups
     )
     return Family(first.name, first.step, first.seeds, first.alone, siblings)
@@ -158,7 +213,9 @@ def _after(chains: Mapping[int, Sequence[Link]], depth: int) -> tuple[Family, ..
     return () if is_last else families_of(chains, depth + 1)
 
 
-def _grouped(things: Iterable[Thing], key: Callable[[Thing], Hashable]) -> list[list[Thing]]:
+def _grouped(
+    things: Iterable[Thing], key: Callable[[Thing], Hashable]
+) -> list[list[Thing]]:
     """Group things by a key, in the order in which the groups first occur."""
     groups: dict[Hashable, list[Thing]] = {}
     for thing in things:
@@ -169,20 +226,33 @@ def _grouped(things: Iterable[Thing], key: Callable[[Thing], Hashable]) -> list[
 # -- parts for several jobs --------------------------------------------------------------------------------------------
 
 
-def parts_of_grid(chains: Mapping[int, Sequence[Link]], n_parts: int) -> list[tuple[Family, ...]]:
+def parts_of_grid(
+    chains: Mapping[int, Sequence[Link]], n_parts: int
+) -> list[tuple[Family, ...]]:
     """Split the tree into parts of about the same number of candidates; none cuts through what is fitted together."""
     pieces = [piece for family in families_of(chains) for piece in _pieces(family)]
     sizes = np.array([len(piece) for piece in pieces])
     # A piece belongs to the part in which its middle lies.
     middles = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
     parts: dict[int, list[int]] = {}
-    for piece, part in zip(pieces, (middles * n_parts).astype(int).tolist(), strict=True):
+    for piece, part in zip(
+        pieces, (middles * n_parts).astype(int).tolist(), strict=True
+    ):
         parts.setdefault(part, []).extend(piece)
-    return [families_of({number: chains[number] for number in numbers}) for numbers in parts.values()]
+    return [
+        families_of({number: chains[number] for number in numbers})
+        for numbers in parts.values()
+    ]
 
 
 def _pieces(family: Family) -> list[tuple[int, ...]]:
     if len(family.siblings) > 1:
-        return [tuple(number for sibling in family.siblings for number in sibling.candidates)]
+        return [
+            tuple(
+                number for sibling in family.siblings for number in sibling.candidates
+            )
+        ]
     (only,) = family.siblings
-    return [piece for later in only.after for piece in _pieces(later)] or [only.candidates]
+    return [piece for later in only.after for piece in _pieces(later)] or [
+        only.candidates
+    ]

@@ -47,7 +47,11 @@ class GridWalk:
     last: LastCall = field(default_factory=LastCall)
 
     def fitted(
-        self, families: Sequence[Family], X: Any, before: tuple[tuple[str, Any], ...] = (), spent: float = 0.0
+        self,
+        families: Sequence[Family],
+        X: Any,
+        before: tuple[tuple[str, Any], ...] = (),
+        spent: float = 0.0,
     ) -> Iterator[Fitted]:
         """Fit candidate after candidate; what is shared is fitted when the first of them comes."""
         for family in families:
@@ -58,7 +62,12 @@ class GridWalk:
                     yield Fitted(sibling.candidates, whole, error, share, family.alone)
                 else:
                     remembering = step if isinstance(step, str) else _remembering(step)
-                    yield from self.fitted(sibling.after, output, (*before, (family.name, remembering)), share)
+                    yield from self.fitted(
+                        sibling.after,
+                        output,
+                        (*before, (family.name, remembering)),
+                        share,
+                    )
 
     def _whole(self, before: tuple[tuple[str, Any], ...], name: str, step: Any) -> Any:
         if not name:
@@ -70,7 +79,9 @@ class GridWalk:
     def _steps(self, family: Family, X: Any) -> Iterator[_FittedStep]:
         """Fit one step with all its settings: together where that is possible."""
         if family.step is None or isinstance(family.step, str):
-            yield from (_FittedStep(sibling, "passthrough", X) for sibling in family.siblings)
+            yield from (
+                _FittedStep(sibling, "passthrough", X) for sibling in family.siblings
+            )
             return
         start = time.perf_counter()
         together = self._together(family, X) if len(family.siblings) > 1 else None
@@ -89,7 +100,14 @@ class GridWalk:
     def _together(self, family: Family, X: Any) -> list[Any] | None:
         settings = [sibling.followed for sibling in family.siblings]
         try:
-            return fit_together(self._seeded_copy(family), settings, X, self.y, self.fit_params, self.last)
+            return fit_together(
+                self._seeded_copy(family),
+                settings,
+                X,
+                self.y,
+                self.fit_params,
+                self.last,
+            )
         except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
             return None
 
@@ -115,11 +133,17 @@ class GridWalk:
         return step
 
     def _seeded(self, family: Family) -> Any:
-        return with_seeds(family.step, {name: self.seeds[place] for name, place in family.seeds})
+        return with_seeds(
+            family.step, {name: self.seeds[place] for name, place in family.seeds}
+        )
 
 
 def _fit_transform(step: Any, X: Any, y: Any) -> Any:
-    return step.fit_transform(X, y) if hasattr(step, "fit_transform") else step.fit(X, y).transform(X)
+    return (
+        step.fit_transform(X, y)
+        if hasattr(step, "fit_transform")
+        else step.fit(X, y).transform(X)
+    )
 
 
 # -- what is transformed once ------------------------------------------------------------------------------------------
@@ -141,7 +165,10 @@ class _Remembered:
                 return output
         with self.meter.running():
             output = self.transform(X)
-        self.known = [*self.known[-1:], (X, output)]  # of the training rows and the test rows
+        self.known = [
+            *self.known[-1:],
+            (X, output),
+        ]  # of the training rows and the test rows
         return output
 
 

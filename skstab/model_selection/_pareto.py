@@ -9,7 +9,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from skstab._checks import check_bool, check_level, check_number, is_choice, is_number, naming
+from skstab._checks import (
+    check_bool,
+    check_level,
+    check_number,
+    is_choice,
+    is_number,
+    naming,
+)
 from skstab._typing import FloatArray, IntArray
 
 Strategy: TypeAlias = Literal["knee", "weighted", "one_se", "tolerance"]
@@ -24,19 +31,29 @@ def column(cv_results: Any, name: Any) -> FloatArray:
     if not (isinstance(cv_results, Mapping) or hasattr(cv_results, "columns")):
         raise TypeError(f"cv_results must be a dict or a DataFrame, got {cv_results!r}")
     if not isinstance(name, str):
-        raise TypeError(f"score and stability must be names of metrics in cv_results, got {name!r}")
+        raise TypeError(
+            f"score and stability must be names of metrics in cv_results, got {name!r}"
+        )
     for key in (f"{_PREFIX}{name}", name):
         if key in cv_results:
             return _numbers(cv_results[key], key)
-    present = sorted(str(key).removeprefix(_PREFIX) for key in cv_results if str(key).startswith(_PREFIX))
-    raise ValueError(f"there is no metric {name!r} in cv_results; there are {present or sorted(map(str, cv_results))}")
+    present = sorted(
+        str(key).removeprefix(_PREFIX)
+        for key in cv_results
+        if str(key).startswith(_PREFIX)
+    )
+    raise ValueError(
+        f"there is no metric {name!r} in cv_results; there are {present or sorted(map(str, cv_results))}"
+    )
 
 
 def _numbers(values: Any, key: str) -> FloatArray:
     with naming("cv_results"):
         numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1:
-        raise ValueError(f"cv_results[{key!r}] must have one number for each candidate, got shape {numbers.shape}")
+        raise ValueError(
+            f"cv_results[{key!r}] must have one number for each candidate, got shape {numbers.shape}"
+        )
     return numbers
 
 
@@ -45,7 +62,11 @@ def standard_error(cv_results: Mapping[str, Any], name: str) -> FloatArray:
 
     The splits of a `StabilitySearchCV` are resamples, which share rows: there, too, it is the column of its own.
     """
-    n_splits = sum(1 for key in cv_results if str(key).startswith("split") and str(key).endswith(f"_test_{name}"))
+    n_splits = sum(
+        1
+        for key in cv_results
+        if str(key).startswith("split") and str(key).endswith(f"_test_{name}")
+    )
     if n_splits > 1 and not _is_of_resamples(cv_results):
         spread = np.asarray(cv_results[f"std_test_{name}"], dtype=np.float64)
         # scikit-learn's standard deviation is that of the splits as a population.
@@ -55,10 +76,15 @@ def standard_error(cv_results: Mapping[str, Any], name: str) -> FloatArray:
 
 def _is_of_resamples(cv_results: Mapping[str, Any]) -> bool:
     """Whether the runs that were counted are the splits of the table, which then has no count for each of them."""
-    return f"{_PREFIX}n_features" in cv_results and "split0_test_n_features" not in cv_results
+    return (
+        f"{_PREFIX}n_features" in cv_results
+        and "split0_test_n_features" not in cv_results
+    )
 
 
-def objectives(cv_results: Mapping[str, Any], score: str, stability: str) -> tuple[FloatArray, FloatArray]:
+def objectives(
+    cv_results: Mapping[str, Any], score: str, stability: str
+) -> tuple[FloatArray, FloatArray]:
     """Return scores and stabilities; a candidate that never selects anything is not a choice, however stable."""
     a, s = column(cv_results, score), column(cv_results, stability)
     if _has_sizes(cv_results):
@@ -73,7 +99,9 @@ def _has_sizes(cv_results: Mapping[str, Any]) -> bool:
 def front_of(score: FloatArray, stability: FloatArray) -> IntArray:
     """Indices of the points that no other one beats in one and matches in the other, best score first."""
     known = np.flatnonzero(~(np.isnan(score) | np.isnan(stability)))
-    points, copies = np.unique(np.column_stack([score, stability])[known], axis=0, return_inverse=True)
+    points, copies = np.unique(
+        np.column_stack([score, stability])[known], axis=0, return_inverse=True
+    )
     # From the best score down, and from the most stable down among equals: what comes later must be more stable.
     points = points[::-1]
     highest = np.maximum.accumulate(np.concatenate([[-np.inf], points[:, 1]]))[:-1]
@@ -185,12 +213,18 @@ class ParetoRefit:
     def __post_init__(self) -> None:
         for name in ("score", "stability"):
             if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name} must be the name of a metric, got {getattr(self, name)!r}")
+                raise TypeError(
+                    f"{name} must be the name of a metric, got {getattr(self, name)!r}"
+                )
         if not is_choice(self.strategy, *STRATEGIES):
-            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}")
+            raise ValueError(
+                f"strategy must be one of {', '.join(STRATEGIES)}; got {self.strategy!r}"
+            )
         check_number(self.gamma, "gamma", "between 0 and 1", least=0, most=1)
         if not (self.tolerance is None or is_number(self.tolerance, least=0)):
-            raise ValueError(f"tolerance must be a number of at least 0 or None, got {self.tolerance!r}")
+            raise ValueError(
+                f"tolerance must be a number of at least 0 or None, got {self.tolerance!r}"
+            )
         if self.strategy == "tolerance" and self.tolerance is None:
             raise ValueError(
                 f"tolerance must be a number of at least 0 for strategy='tolerance', got {self.tolerance!r}"
@@ -205,18 +239,24 @@ class ParetoRefit:
                 "missing where scoring failed"
             )
         if (np.isinf(a) | np.isinf(s)).any():
-            raise ValueError(f"cv_results must have finite {self.score!r} and {self.stability!r}, got infinite ones")
+            raise ValueError(
+                f"cv_results must have finite {self.score!r} and {self.stability!r}, got infinite ones"
+            )
         merit = STRATEGIES[self.strategy](self, cv_results, a, s)
         return _best(merit, cv_results)
 
 
-def best_by(cv_results: Mapping[str, Any], name: str, *, may_select_nothing: bool) -> int:
+def best_by(
+    cv_results: Mapping[str, Any], name: str, *, may_select_nothing: bool
+) -> int:
     """Return the candidate with the largest value of one metric."""
     merit = column(cv_results, name)
     if not may_select_nothing and _has_sizes(cv_results):
         merit = np.where(column(cv_results, "n_features") == 0, np.nan, merit)
     if np.isnan(merit).all():
-        raise ValueError(f"cv_results lacks values: no candidate has a {name!r}: all are missing")
+        raise ValueError(
+            f"cv_results lacks values: no candidate has a {name!r}: all are missing"
+        )
     return _best(merit, cv_results)
 
 
@@ -228,7 +268,9 @@ def _best(merit: FloatArray, cv_results: Mapping[str, Any]) -> int:
     return int(best[0])
 
 
-def _knee(_: ParetoRefit, __: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+def _knee(
+    _: ParetoRefit, __: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> FloatArray:
     front = front_of(a, s)
     # The ends of the front are (1, 0) and (0, 1) once scaled: x + y = 1 is the chord.
     merit = _unit(a[front]) + _unit(s[front]) - 1
@@ -242,18 +284,26 @@ def _unit(values: FloatArray) -> FloatArray:
     return (values - values.min()) / width if width > 0 else np.zeros_like(values)
 
 
-def _weighted(refit: ParetoRefit, _: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+def _weighted(
+    refit: ParetoRefit, _: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> FloatArray:
     return refit.gamma * a + (1 - refit.gamma) * s
 
 
-def _one_se(refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
+def _one_se(
+    refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> FloatArray:
     known = np.where(np.isnan(s), np.nan, a)
     error = standard_error(cv_results, refit.score)[_best(known, cv_results)]
     return _most_stable_within(0.0 if np.isnan(error) else error, known, s)
 
 
-def _tolerance(refit: ParetoRefit, _: Mapping[str, Any], a: FloatArray, s: FloatArray) -> FloatArray:
-    return _most_stable_within(float(refit.tolerance or 0.0), np.where(np.isnan(s), np.nan, a), s)
+def _tolerance(
+    refit: ParetoRefit, _: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> FloatArray:
+    return _most_stable_within(
+        float(refit.tolerance or 0.0), np.where(np.isnan(s), np.nan, a), s
+    )
 
 
 def _most_stable_within(loss: float, a: FloatArray, s: FloatArray) -> FloatArray:

@@ -26,11 +26,16 @@ def permuted_rows(y: Any, groups: Any, rng: np.random.RandomState) -> IntArray:
     n_rows = len(y) if hasattr(y, "__len__") else y.shape[0]
     if groups is None:
         return rng.permutation(n_rows)
-    _, first, group = np.unique(np.asarray(groups), return_index=True, return_inverse=True)
+    _, first, group = np.unique(
+        np.asarray(groups), return_index=True, return_inverse=True
+    )
     if _is_constant_within(y, first, group):
         return np.asarray(first[rng.permutation(len(first))][group])
     rows = np.empty(n_rows, dtype=np.int64)
-    by_group, shuffled = (np.lexsort((key, group)) for key in (np.arange(n_rows), rng.random_sample(n_rows)))
+    by_group, shuffled = (
+        np.lexsort((key, group))
+        for key in (np.arange(n_rows), rng.random_sample(n_rows))
+    )
     rows[by_group] = shuffled
     return rows
 

@@ -18,7 +18,13 @@ from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomSta
 from skstab.metrics import get_measure, stability_interval, stability_score
 from skstab.model_selection._resampling import splits_of, splitter_for
 from skstab.model_selection._validation import check_estimator, check_jobs, read_data
-from skstab.model_selection._worker import RunPlan, collect, report_failures, run_task, tasks_of
+from skstab.model_selection._worker import (
+    RunPlan,
+    collect,
+    report_failures,
+    run_task,
+    tasks_of,
+)
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
@@ -108,10 +114,20 @@ def stability_profile(
 
     chosen = get_measure(measure)
     if chosen.kind != "subset":
-        raise ValueError(f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}")
+        raise ValueError(
+            f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}"
+        )
     rng = check_rng(random_state)
     entropy = draw_entropy(rng.randint(2**31))
-    ranked = _ranked_runs(estimator, X, y, cv=cv, importance_getter=importance_getter, entropy=entropy, n_jobs=n_jobs)
+    ranked = _ranked_runs(
+        estimator,
+        X,
+        y,
+        cv=cv,
+        importance_getter=importance_getter,
+        entropy=entropy,
+        n_jobs=n_jobs,
+    )
     importances = ranked.table_for("pearson")
     n_runs, d = importances.shape
     places = places_of(importances, rng)
@@ -120,11 +136,23 @@ def stability_profile(
     for size in _check_sizes(sizes, d):
         with warnings.catch_warnings():
             # The best one or two features of many sizes take turns; one warning for each says nothing of the curve.
-            warnings.filterwarnings("ignore", "nearly all variation between the runs", UserWarning)
-            found = stability_interval(places < size, measure=chosen, confidence_level=confidence_level)
-        baseline = np.mean([stability_score(random < size, measure=chosen) for random in randoms])
+            warnings.filterwarnings(
+                "ignore", "nearly all variation between the runs", UserWarning
+            )
+            found = stability_interval(
+                places < size, measure=chosen, confidence_level=confidence_level
+            )
+        baseline = np.mean(
+            [stability_score(random < size, measure=chosen) for random in randoms]
+        )
         rows.append(
-            {"size": size, "stability": found.estimate, "low": found.low, "high": found.high, "random": baseline}
+            {
+                "size": size,
+                "stability": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "random": baseline,
+            }
         )
     profile = pd.DataFrame(rows).set_index("size")
     profile.attrs["suggested_size"] = plateau_of(profile)
@@ -135,28 +163,55 @@ def plateau_of(profile: pd.DataFrame) -> int | None:
     """Smallest size whose stability beyond chance stays within its interval up to twice the size."""
     sizes, random = profile.index.to_numpy(), profile["random"].to_numpy()
     room = np.where(random < 1, 1 - random, np.nan)
-    excess, low, high = ((profile[name].to_numpy() - random) / room for name in ("stability", "low", "high"))
+    excess, low, high = (
+        (profile[name].to_numpy() - random) / room
+        for name in ("stability", "low", "high")
+    )
     for place, size in enumerate(sizes):
         later = (sizes > size) & (sizes <= 2 * size)
-        if later.any() and ((excess[later] >= low[place]) & (excess[later] <= high[place])).all():
+        if (
+            later.any()
+            and ((excess[later] >= low[place]) & (excess[later] <= high[place])).all()
+        ):
             return int(size)
     return None
 
 
 def _ranked_runs(
-    estimator: Any, X: Any, y: Any, *, cv: Any, importance_getter: Any, entropy: Any, n_jobs: int | None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any,
+    importance_getter: Any,
+    entropy: Any,
+    n_jobs: int | None,
 ) -> Runs:
     """Make runs whose importances rank all features, also those that a selector in them drops."""
     check_estimator(estimator)
     check_jobs(n_jobs)
     X, y = read_data(X, y, needs_classes=not is_regressor(estimator))
-    splits = splits_of(splitter_for(cv, y, classifier=is_classifier(estimator), entropy=entropy), X, y, {})
+    splits = splits_of(
+        splitter_for(cv, y, classifier=is_classifier(estimator), entropy=entropy),
+        X,
+        y,
+        {},
+    )
     seeds = random_parameters(estimator, everywhere=False)
-    plan = RunPlan(estimator, importance_getter=importance_getter, zero_outside=False, seeds=seeds)
+    plan = RunPlan(
+        estimator, importance_getter=importance_getter, zero_outside=False, seeds=seeds
+    )
     tasks = tasks_of(splits, entropy)
-    made = Parallel(n_jobs=n_jobs)(delayed(run_task)(plan, X, y, task) for task in tasks)
+    made = Parallel(n_jobs=n_jobs)(
+        delayed(run_task)(plan, X, y, task) for task in tasks
+    )
     runs = collect(
-        made, plan, splits, n_rows=X.shape[0], n_features=X.shape[1], estimator_name=type(estimator).__name__
+        made,
+        plan,
+        splits,
+        n_rows=X.shape[0],
+        n_features=X.shape[1],
+        estimator_name=type(estimator).__name__,
     )
     with naming("estimator", "X", "y"):
         report_failures(made, len(runs), plan.error_score)
@@ -174,9 +229,14 @@ def places_of(importances: Any, rng: np.random.RandomState) -> Any:
 
 def _check_sizes(sizes: Sequence[int] | None, n_features: int) -> list[int]:
     if sizes is None:
-        return [int(size) for size in np.unique(np.geomspace(1, max(n_features - 1, 1), 20).round())]
+        return [
+            int(size)
+            for size in np.unique(np.geomspace(1, max(n_features - 1, 1), 20).round())
+        ]
     with naming("sizes"):
         listed = list(sizes)
     if not listed or not all(is_int(size, 1, n_features) for size in listed):
-        raise ValueError(f"sizes must be numbers of features from 1 to {n_features}, got {listed}")
+        raise ValueError(
+            f"sizes must be numbers of features from 1 to {n_features}, got {listed}"
+        )
     return [int(size) for size in listed]

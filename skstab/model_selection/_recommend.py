@@ -8,7 +8,12 @@ import numpy as np
 
 from skstab._checks import is_choice, is_number
 from skstab._typing import FloatArray, IntArray
-from skstab.model_selection._score_tests import Difference, holm, resample_difference, row_difference
+from skstab.model_selection._score_tests import (
+    Difference,
+    holm,
+    resample_difference,
+    row_difference,
+)
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
@@ -71,14 +76,20 @@ class Scored(NamedTuple):
             return self
         which = np.isin(self.numbers, numbers)
         has_runs = self.losses is not None and len(self.losses) == len(self.numbers)
-        return Scored(self.numbers[which], self.scores[which], self.losses[which] if has_runs else None)  # type: ignore[index]
+        return Scored(
+            self.numbers[which],
+            self.scores[which],
+            self.losses[which] if has_runs else None,  # type: ignore[index]
+        )
 
 
 def check_margin(margin: Any) -> float | Literal["one_se"]:
     """Check the loss of score that is acceptable."""
     if is_choice(margin, "one_se") or is_number(margin, least=0):
         return margin  # type: ignore[no-any-return]
-    raise ValueError(f"margin must be 'one_se' or a number of at least 0, got {margin!r}")
+    raise ValueError(
+        f"margin must be 'one_se' or a number of at least 0, got {margin!r}"
+    )
 
 
 def by_stability_alone(table: pd.DataFrame) -> Recommendation:
@@ -107,32 +118,59 @@ def by_score(
     """
     known = table.index[table["score"].notna() & table["merit"].notna()]
     if not len(known):
-        return Recommendation(None, "No selector is recommended: none has both a score and a selection.")
-    better = _better_than_dummy({name: scored[name] for name in known}, dummy, groups, level)
+        return Recommendation(
+            None, "No selector is recommended: none has both a score and a selection."
+        )
+    better = _better_than_dummy(
+        {name: scored[name] for name in known}, dummy, groups, level
+    )
     if not better:
-        return Recommendation(None, _why_none(table, table.loc[known, "score"].idxmax(), dummy))
+        return Recommendation(
+            None, _why_none(table, table.loc[known, "score"].idxmax(), dummy)
+        )
     best = table.loc[better, "score"].idxmax()
-    accepted = float(table.loc[best, "score_se"]) if margin == "one_se" else float(margin)
+    accepted = (
+        float(table.loc[best, "score_se"]) if margin == "one_se" else float(margin)
+    )
     others = [name for name in better if name != best]
-    shown = [name for name in others if scored[best].minus(scored[name], groups).upper_end(level) < accepted]
+    shown = [
+        name
+        for name in others
+        if scored[best].minus(scored[name], groups).upper_end(level) < accepted
+    ]
     # Equally stable ones are distinguished by their score.
-    left = table.loc[[best, *shown]].sort_values(["merit", "score"], ascending=False, kind="stable")
+    left = table.loc[[best, *shown]].sort_values(
+        ["merit", "score"], ascending=False, kind="stable"
+    )
     chosen = left.index[0]
-    return Recommendation(str(chosen), _reason(table, chosen, best, shown, accepted, level))
+    return Recommendation(
+        str(chosen), _reason(table, chosen, best, shown, accepted, level)
+    )
 
 
 def _better_than_dummy(
-    scored: dict[Any, Scored], dummy: Scored | None, groups: IntArray | None, level: float
+    scored: dict[Any, Scored],
+    dummy: Scored | None,
+    groups: IntArray | None,
+    level: float,
 ) -> list[Any]:
     """Selectors whose score is shown to exceed that of a dummy; all of them where there is no dummy."""
     if dummy is None:
         return list(scored)
     raw = [own.minus(dummy, groups).pvalue("greater") for own in scored.values()]
-    return [name for name, value in zip(scored, holm(np.array(raw)), strict=True) if value < level]
+    return [
+        name
+        for name, value in zip(scored, holm(np.array(raw)), strict=True)
+        if value < level
+    ]
 
 
 def _why_none(table: pd.DataFrame, best: Any, dummy: Scored | None) -> str:
-    against = "" if dummy is None else f", against {np.nanmean(dummy.scores):.3f} of the dummy"
+    against = (
+        ""
+        if dummy is None
+        else f", against {np.nanmean(dummy.scores):.3f} of the dummy"
+    )
     return (
         "No selector is recommended: none was shown to score better than a dummy that ignores the features, on the "
         f"same resamples. The best score is {table.loc[best, 'score']:.3f} of {best}{against}."
@@ -147,7 +185,14 @@ def _stability(table: pd.DataFrame, name: Any) -> str:
     return f"{row['stability']:.2f} (95% interval {ends}, resampling error)"
 
 
-def _reason(table: pd.DataFrame, chosen: Any, best: Any, shown: list[Any], margin: float, level: float) -> str:
+def _reason(
+    table: pd.DataFrame,
+    chosen: Any,
+    best: Any,
+    shown: list[Any],
+    margin: float,
+    level: float,
+) -> str:
     bound = f"less than {margin:.3f} in score at the {1 - level:.0%} level"
     score, stability = f"{table.loc[chosen, 'score']:.3f}", _stability(table, chosen)
     if chosen != best:
@@ -156,7 +201,9 @@ def _reason(table: pd.DataFrame, chosen: Any, best: Any, shown: list[Any], margi
             f"scores {score} against {table.loc[best, 'score']:.3f} of {best}"
         )
     else:
-        others = "and it is more stable than all that were" if shown else "and no other was"
+        others = (
+            "and it is more stable than all that were" if shown else "and no other was"
+        )
         reason = f"it has the best score, {score}, {others} shown to lose {bound}"
         sentence = f"Take {chosen}: {reason}. Its stability is {stability}"
     unknown = [str(name) for name in table.index if name not in shown and name != best]

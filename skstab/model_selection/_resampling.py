@@ -21,15 +21,25 @@ _MOST_SHARED = 0.9  # of the rows of two training sets
 
 def is_labelled(y: Any) -> bool:
     """Whether y holds classes; what is wrong with it otherwise the estimator knows best."""
-    if y is None or np.asarray(y).dtype.names is not None:  # structured ones hold survival times
+    if (
+        y is None or np.asarray(y).dtype.names is not None
+    ):  # structured ones hold survival times
         return False
-    if pd.isna(np.asarray(y)).any() or (np.asarray(y).dtype.kind == "f" and np.isinf(y).any()):
+    if pd.isna(np.asarray(y)).any() or (
+        np.asarray(y).dtype.kind == "f" and np.isinf(y).any()
+    ):
         return False
     return type_of_target(y) in ("binary", "multiclass")
 
 
 def splitter_for(
-    cv: Any, y: Any, *, classifier: bool, grouped: bool = False, perturb: Any = None, entropy: Any = 0
+    cv: Any,
+    y: Any,
+    *,
+    classifier: bool,
+    grouped: bool = False,
+    perturb: Any = None,
+    entropy: Any = 0,
 ) -> Any:
     """Turn the parameter `cv` into a splitter; None gives bootstrap samples, or the whole sample to perturb."""
     if cv is not None:
@@ -52,9 +62,14 @@ def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any
     """List the splits by the numbers of their rows; there must be some to compare."""
     every = np.arange(X.shape[0])
     with naming("cv", "X", "y", *params):
-        splits = [(_numbers(train, every), _numbers(test, every)) for train, test in splitter.split(X, y, **params)]
+        splits = [
+            (_numbers(train, every), _numbers(test, every))
+            for train, test in splitter.split(X, y, **params)
+        ]
     if len(splits) < 2:
-        raise ValueError(f"cv must give at least 2 splits, since stability compares runs; got {len(splits)}")
+        raise ValueError(
+            f"cv must give at least 2 splits, since stability compares runs; got {len(splits)}"
+        )
     return splits
 
 
@@ -64,14 +79,19 @@ def _numbers(rows: Any, every: Any) -> Any:
         # A tuple would be one index for each dimension.
         return every[list(rows) if isinstance(rows, tuple) else rows]
     except IndexError as error:
-        raise ValueError(f"cv must give indices of some of the {len(every)} rows of X: {error}") from error
+        raise ValueError(
+            f"cv must give indices of some of the {len(every)} rows of X: {error}"
+        ) from error
 
 
 def pairs_of(splits: Sequence[Any]) -> IntArray | None:
     """Number of the pair that each split is of, where splits 2b and 2b + 1 always train on disjoint rows."""
     if len(splits) % 2:
         return None
-    disjoint = (not np.intersect1d(a, b).size for (a, _), (b, _) in zip(splits[::2], splits[1::2], strict=True))
+    disjoint = (
+        not np.intersect1d(a, b).size
+        for (a, _), (b, _) in zip(splits[::2], splits[1::2], strict=True)
+    )
     return np.arange(len(splits)) // 2 if all(disjoint) else None
 
 

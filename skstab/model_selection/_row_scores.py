@@ -45,9 +45,13 @@ def score_by_row(names: Mapping[str, str], estimator: Any, X: Any, y: Any) -> Ro
     true, found = np.asarray(y), np.asarray(predictions)
     chosen = {name: ROW_SCORES[score] for name, score in names.items()}
     losses = {name: score.losses(true, found) for name, score in chosen.items()}
-    plain = {name: _plain(score, true, found, losses[name]) for name, score in chosen.items()}
+    plain = {
+        name: _plain(score, true, found, losses[name]) for name, score in chosen.items()
+    }
     scores = {
-        name: float(score.metric(y, predictions)) if (known := plain[name]) is None else known
+        name: float(score.metric(y, predictions))
+        if (known := plain[name]) is None
+        else known
         for name, score in chosen.items()
     }
     return RowScored(scores, losses, found)
@@ -55,9 +59,19 @@ def score_by_row(names: Mapping[str, str], estimator: Any, X: Any, y: Any) -> Ro
 
 def _plain(score: RowScore, y: Any, predicted: Any, losses: FloatArray) -> float | None:
     """A metric by its plain form, where nothing in the arrays could be an error, a warning or a special case of it."""
-    same = y.ndim == 1 and y.shape == predicted.shape and y.dtype.kind == predicted.dtype.kind
+    same = (
+        y.ndim == 1
+        and y.shape == predicted.shape
+        and y.dtype.kind == predicted.dtype.kind
+    )
     wide = y.dtype.kind != "f" or (y.dtype == predicted.dtype == np.float64)
-    is_plain = same and wide and len(y) > 1 and y.dtype.kind in score.kinds and np.isfinite(losses).all()
+    is_plain = (
+        same
+        and wide
+        and len(y) > 1
+        and y.dtype.kind in score.kinds
+        and np.isfinite(losses).all()
+    )
     return score.plain(y, predicted) if is_plain and score.plain is not None else None
 
 
@@ -70,7 +84,9 @@ def _wrong(y: Any, predicted: Any) -> FloatArray:
     if y.ndim == predicted.ndim == 1:
         return np.asarray(y != predicted, dtype=np.float64)
     true, found = _by_row(y, predicted)
-    return np.asarray((true != found).any(axis=1), dtype=np.float64)  # of several labels, any
+    return np.asarray(
+        (true != found).any(axis=1), dtype=np.float64
+    )  # of several labels, any
 
 
 def _wrong_by_class(y: Any, predicted: Any) -> FloatArray:
@@ -93,7 +109,10 @@ def _unexplained(y: Any, predicted: Any) -> FloatArray:
     """Squared errors in units of the variance of the test rows; their mean is 1 − R²."""
     true, found = _by_row(y.astype(np.float64), predicted)
     variance = np.var(true, axis=0)
-    return np.asarray(((true - found) ** 2 / np.where(variance > 0, variance, np.nan)).mean(axis=1), dtype=np.float64)
+    return np.asarray(
+        ((true - found) ** 2 / np.where(variance > 0, variance, np.nan)).mean(axis=1),
+        dtype=np.float64,
+    )
 
 
 # -- metrics of plain arrays -------------------------------------------------------------------------------------------
@@ -115,7 +134,10 @@ def _mean_recall(y: Any, predicted: Any) -> float | None:
 def _r2(y: Any, predicted: Any) -> float:
     """R² of a table of one column, as NumPy sums a vector in another order."""
     true, found = y[:, None], predicted[:, None]
-    left, total = ((true - found) ** 2).sum(axis=0), ((true - true.mean(axis=0)) ** 2).sum(axis=0)
+    left, total = (
+        ((true - found) ** 2).sum(axis=0),
+        ((true - true.mean(axis=0)) ** 2).sum(axis=0),
+    )
     return float(1 - left[0] / total[0])
 
 
@@ -129,13 +151,21 @@ def _minus_mean_size(y: Any, predicted: Any) -> float:
 
 ROW_SCORES: dict[str, RowScore] = {
     "accuracy": RowScore(accuracy_score, _wrong, _share_right, "biuU"),
-    "balanced_accuracy": RowScore(balanced_accuracy_score, _wrong_by_class, _mean_recall, "biuU"),
+    "balanced_accuracy": RowScore(
+        balanced_accuracy_score, _wrong_by_class, _mean_recall, "biuU"
+    ),
     "r2": RowScore(r2_score, _unexplained, _r2, "f"),
     "neg_mean_squared_error": RowScore(
-        lambda y, predicted: -mean_squared_error(y, predicted), _squared, _minus_mean_square, "f"
+        lambda y, predicted: -mean_squared_error(y, predicted),
+        _squared,
+        _minus_mean_square,
+        "f",
     ),
     "neg_mean_absolute_error": RowScore(
-        lambda y, predicted: -mean_absolute_error(y, predicted), _absolute, _minus_mean_size, "f"
+        lambda y, predicted: -mean_absolute_error(y, predicted),
+        _absolute,
+        _minus_mean_size,
+        "f",
     ),
 }
 
@@ -148,9 +178,17 @@ def row_scores_of(scoring: Any, estimator: Any) -> dict[str, str]:
     if isinstance(scoring, str):
         return {scoring: scoring} if scoring in ROW_SCORES else {}
     if isinstance(scoring, list | tuple | set):
-        return {name: name for name in scoring if isinstance(name, str) and name in ROW_SCORES}
+        return {
+            name: name
+            for name in scoring
+            if isinstance(name, str) and name in ROW_SCORES
+        }
     if isinstance(scoring, Mapping):
-        return {name: score for name, score in scoring.items() if isinstance(score, str) and score in ROW_SCORES}
+        return {
+            name: score
+            for name, score in scoring.items()
+            if isinstance(score, str) and score in ROW_SCORES
+        }
     return {} if scoring is not None else _own_score(estimator)
 
 
@@ -158,6 +196,9 @@ def _own_score(estimator: Any) -> dict[str, str]:
     last = estimator
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
-    known: dict[Any, str] = {ClassifierMixin.score: "accuracy", RegressorMixin.score: "r2"}
+    known: dict[Any, str] = {
+        ClassifierMixin.score: "accuracy",
+        RegressorMixin.score: "r2",
+    }
     own = known.get(getattr(type(last), "score", None))
     return {} if own is None else {"score": own}

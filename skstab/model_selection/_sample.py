@@ -19,7 +19,14 @@ from sklearn.utils.multiclass import type_of_target
 from skstab._checks import is_bool, is_int, is_number, naming
 from skstab._typing import IntArray
 
-__all__ = ["Sample", "check_lengths", "check_n_splits", "check_sizes", "check_stratify", "make_sample"]
+__all__ = [
+    "Sample",
+    "check_lengths",
+    "check_n_splits",
+    "check_sizes",
+    "check_stratify",
+    "make_sample",
+]
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,9 @@ def check_lengths(X: Any, y: Any, groups: Any) -> int:
     n_rows = _n_rows(X, "X")
     for name, values in (("y", y), ("groups", groups)):
         if values is not None and (length := _n_rows(values, name)) != n_rows:
-            raise ValueError(f"{name} must have one entry for each of the {n_rows} rows of X, got {length}")
+            raise ValueError(
+                f"{name} must have one entry for each of the {n_rows} rows of X, got {length}"
+            )
     return n_rows
 
 
@@ -93,7 +102,12 @@ def _as_labels(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return the values as an array, without its second axis where that has length one."""
     with naming(name):
         labels: NDArray[Any] = check_array(
-            values, accept_sparse=True, dtype=None, ensure_2d=False, ensure_min_samples=0, input_name=name
+            values,
+            accept_sparse=True,
+            dtype=None,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            input_name=name,
         )
     return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
 
@@ -103,7 +117,9 @@ def _encode(labels: NDArray[Any], name: str) -> tuple[NDArray[Any], IntArray, In
     try:
         return np.unique(labels, return_index=True, return_inverse=True)
     except TypeError as error:
-        raise TypeError(f"{name} must hold labels of one type, all strings or numbers") from error
+        raise TypeError(
+            f"{name} must hold labels of one type, all strings or numbers"
+        ) from error
 
 
 def _events(y: Any) -> NDArray[np.bool_] | None:
@@ -147,7 +163,9 @@ def _group_strata(codes: IntArray, first: IntArray, unit: IntArray) -> IntArray:
     return strata
 
 
-def _classes_to_stratify(y: Any, codes: IntArray | None, events: NDArray[np.bool_] | None) -> IntArray:
+def _classes_to_stratify(
+    y: Any, codes: IntArray | None, events: NDArray[np.bool_] | None
+) -> IntArray:
     if events is not None:
         return np.unique(events, return_inverse=True)[1]
     if codes is None:
@@ -198,7 +216,11 @@ def check_sizes(sizes: Any) -> list[int | float]:
         raise TypeError(f"{expected}, got {sizes!r}")
     with naming("sizes"):
         listed = list(sizes)
-    wrong = [size for size in listed if not (is_int(size, 1) or is_number(size, above=0, most=0.5))]
+    wrong = [
+        size
+        for size in listed
+        if not (is_int(size, 1) or is_number(size, above=0, most=0.5))
+    ]
     if wrong or not listed:
         raise ValueError(f"{expected}, got {wrong[0] if wrong else listed!r}")
     return listed

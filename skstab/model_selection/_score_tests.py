@@ -15,7 +15,15 @@ from scipy.special import bdtr, stdtr, stdtrit
 
 from skstab._typing import FloatArray, IntArray
 
-__all__ = ["Difference", "holm", "mcnemar", "mean_losses", "resample_difference", "row_difference", "score_error"]
+__all__ = [
+    "Difference",
+    "holm",
+    "mcnemar",
+    "mean_losses",
+    "resample_difference",
+    "row_difference",
+    "score_error",
+]
 
 # Variance over data sets relative to that between resamples: the usual n_test/n_train has a level of 0.002 at 5%, 0.1
 # has 0.11 for the area under the curve (benchmarks/comparison.py).
@@ -32,9 +40,16 @@ class Difference(NamedTuple):
     def pvalue(self, alternative: str = "two-sided") -> float:
         """P-value of no difference, against any difference or one above zero."""
         if self.error == 0:
-            return {"two-sided": float(self.mean == 0), "greater": float(self.mean <= 0)}[alternative]
+            return {
+                "two-sided": float(self.mean == 0),
+                "greater": float(self.mean <= 0),
+            }[alternative]
         t = self.mean / self.error
-        return float(2 * stdtr(self.df, -abs(t)) if alternative == "two-sided" else stdtr(self.df, -t))
+        return float(
+            2 * stdtr(self.df, -abs(t))
+            if alternative == "two-sided"
+            else stdtr(self.df, -t)
+        )
 
     def upper_end(self, level: float = 0.05) -> float:
         """One-sided upper confidence bound."""
@@ -53,13 +68,17 @@ def _mean_error(values: FloatArray, groups: IntArray | None) -> tuple[float, flo
     known = ~np.isnan(values)
     n, centred = int(known.sum()), (values - np.nanmean(values))[known]
     if groups is None:
-        return float(np.sqrt(centred @ centred / (n - 1) / n)) if n > 1 else np.nan, n - 1
+        return float(
+            np.sqrt(centred @ centred / (n - 1) / n)
+        ) if n > 1 else np.nan, n - 1
     totals = np.bincount(np.unique(groups[known], return_inverse=True)[1], centred)
     k = len(totals)
     return float(np.sqrt(totals @ totals * k / (k - 1)) / n) if k > 1 else np.nan, k - 1
 
 
-def score_error(scores: FloatArray, losses: FloatArray | None = None, groups: IntArray | None = None) -> float:
+def score_error(
+    scores: FloatArray, losses: FloatArray | None = None, groups: IntArray | None = None
+) -> float:
     """Standard error of a mean score as an estimate for other data sets of the same size."""
     if losses is not None and not np.isnan(losses).all():
         return _mean_error(mean_losses(losses), groups)[0]
@@ -69,7 +88,9 @@ def score_error(scores: FloatArray, losses: FloatArray | None = None, groups: In
     return float(np.sqrt(1 / known.size + _SHARED_ROWS) * known.std(ddof=1))
 
 
-def row_difference(a: FloatArray, b: FloatArray, groups: IntArray | None = None) -> Difference:
+def row_difference(
+    a: FloatArray, b: FloatArray, groups: IntArray | None = None
+) -> Difference:
     """Difference of mean losses b − a, that is of the scores a − b, over the rows that both left out."""
     differences = mean_losses(b - a)
     error, df = _mean_error(differences, groups)

@@ -31,8 +31,16 @@ class Meter:
 
 def _meters_of(estimator: Any) -> list[Meter]:
     """The meters of the methods that a fitted estimator, or the steps of a pipeline, share with others."""
-    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    methods = [getattr(step, "__dict__", {}).get(name) for step in steps for name in ("transform", "predict")]
+    steps = (
+        [step for _, step in estimator.steps]
+        if isinstance(estimator, Pipeline)
+        else [estimator]
+    )
+    methods = [
+        getattr(step, "__dict__", {}).get(name)
+        for step in steps
+        for name in ("transform", "predict")
+    ]
     found = [getattr(method, "meter", None) for method in methods]
     return [meter for meter in found if isinstance(meter, Meter)]
 
@@ -53,7 +61,9 @@ class ScoreTimes:
         self.shared: dict[Meter, float] = defaultdict(float)
         self.n_sharing: dict[Meter, int] = defaultdict(int)
 
-    def timed(self, score: Callable[[], Any], estimator: Any, candidates: tuple[int, ...]) -> Any:
+    def timed(
+        self, score: Callable[[], Any], estimator: Any, candidates: tuple[int, ...]
+    ) -> Any:
         """Score the estimator of some candidates, and return what that returns."""
         meters = _meters_of(estimator)
         before, start = [meter.seconds for meter in meters], time.perf_counter()
@@ -69,7 +79,8 @@ class ScoreTimes:
     def each(self) -> dict[int, float]:
         """Return the seconds of each candidate."""
         return {
-            candidate: seconds / len(candidates) + sum(self.shared[meter] / self.n_sharing[meter] for meter in meters)
+            candidate: seconds / len(candidates)
+            + sum(self.shared[meter] / self.n_sharing[meter] for meter in meters)
             for candidates, seconds, meters in self.scored
             for candidate in candidates
         }

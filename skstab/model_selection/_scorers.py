@@ -24,7 +24,9 @@ from skstab.runs import Runs
 
 
 def _require_runs(estimator: Any) -> StabilityCV:
-    runs: StabilityCV | None = find_part(estimator, lambda part: isinstance(part, StabilityCV))
+    runs: StabilityCV | None = find_part(
+        estimator, lambda part: isinstance(part, StabilityCV)
+    )
     if runs is None:
         name = type(estimator).__name__
         raise ValueError(
@@ -35,7 +37,9 @@ def _require_runs(estimator: Any) -> StabilityCV:
     return runs
 
 
-def _oriented(interval: StabilityInterval, measure: Measure) -> tuple[float, float, float]:
+def _oriented(
+    interval: StabilityInterval, measure: Measure
+) -> tuple[float, float, float]:
     """Estimate and ends so that more is better: an entropy is negated, as scikit-learn does with losses."""
     if measure.higher_is_better:
         return interval.estimate, interval.low, interval.high
@@ -54,14 +58,22 @@ class StabilityScorer:
 
     def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> float:
         """Return the stability of a fitted estimator; X and y matter only where `cv` is given."""
-        runs = _require_runs(estimator) if self.cv is None else self._runs_of(estimator, X, y)
+        runs = (
+            _require_runs(estimator)
+            if self.cv is None
+            else self._runs_of(estimator, X, y)
+        )
         measure = get_measure(self.measure)
         estimate, low, high = _oriented(runs.runs_.estimate(measure), measure)
         return {None: estimate, "low": low, "high": high}[self.bound]
 
     def _runs_of(self, estimator: Any, X: Any, y: Any) -> StabilityCV:
         fresh = StabilityCV(
-            clone(estimator), cv=self.cv, measure=self.measure, n_jobs=self.n_jobs, random_state=self.random_state
+            clone(estimator),
+            cv=self.cv,
+            measure=self.measure,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
         )
         return fresh.fit(X, y)
 
@@ -129,8 +141,12 @@ def make_stability_scorer(
     get_measure(measure)
     if not (bound is None or is_choice(bound, "low", "high")):
         raise ValueError(f"bound must be None, 'low' or 'high', got {bound!r}")
-    if not (cv is None or is_int(cv, 2) or hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise ValueError(f"cv must be None, an int of at least 2, a splitter or an iterable of splits, got {cv!r}")
+    if not (
+        cv is None or is_int(cv, 2) or hasattr(cv, "split") or isinstance(cv, Iterable)
+    ):
+        raise ValueError(
+            f"cv must be None, an int of at least 2, a splitter or an iterable of splits, got {cv!r}"
+        )
     check_jobs(n_jobs)
     check_rng(random_state)
     return StabilityScorer(measure, bound, cv, n_jobs, random_state)
@@ -143,10 +159,19 @@ class StabilityScoring:
     measures: tuple[Any, ...]
     scoring: tuple[str, ...] | None
 
-    def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> dict[str, float]:  # noqa: ARG002  the signature of a scorer
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any = None,  # noqa: ARG002
+        y: Any = None,  # noqa: ARG002
+    ) -> dict[str, float]:
         """Return all that a search should tabulate of a fitted estimator; X and y are not used."""
         runs = _require_runs(estimator)
-        return tabulated(runs.runs_, self._score_names(runs), [get_measure(measure) for measure in self.measures])
+        return tabulated(
+            runs.runs_,
+            self._score_names(runs),
+            [get_measure(measure) for measure in self.measures],
+        )
 
     def _score_names(self, runs: StabilityCV) -> Sequence[str]:
         if self.scoring is None:
@@ -161,21 +186,30 @@ class StabilityScoring:
 
 
 def tabulated(
-    runs: Runs, scores: Sequence[str], measures: Sequence[Measure], losses: Mapping[str, FloatArray] | None = None
+    runs: Runs,
+    scores: Sequence[str],
+    measures: Sequence[Measure],
+    losses: Mapping[str, FloatArray] | None = None,
 ) -> dict[str, float]:
     """What a search tabulates of the runs of one candidate; `losses` are those of the rows, where runs have none."""
     known = runs.row_losses if losses is None else losses
-    parts = [mean_and_error(name, runs.scores[name], known.get(name)) for name in scores]
+    parts = [
+        mean_and_error(name, runs.scores[name], known.get(name)) for name in scores
+    ]
     parts += [_measured(runs, measure) for measure in measures]
     parts.append({"n_features": float(np.sum(runs.frequencies()))})
     names = Counter(name for part in parts for name in part)
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        raise ValueError(f"scores and measures must be tabulated under different names, got {twice} twice")
+        raise ValueError(
+            f"scores and measures must be tabulated under different names, got {twice} twice"
+        )
     return {name: value for part in parts for name, value in part.items()}
 
 
-def mean_and_error(name: str, scores: FloatArray, losses: FloatArray | None) -> dict[str, float]:
+def mean_and_error(
+    name: str, scores: FloatArray, losses: FloatArray | None
+) -> dict[str, float]:
     """Mean of the scores that are known, and its standard error as an estimate for other data sets."""
     known = scores[~np.isnan(scores)]
     mean = float(known.mean()) if known.size else np.nan
@@ -186,7 +220,12 @@ def _measured(runs: Runs, measure: Measure) -> dict[str, float]:
     interval = _interval_where_defined(runs, measure)
     estimate, low, high = _oriented(interval, measure)
     name = column_name(measure)
-    return {name: estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_se": interval.standard_error}
+    return {
+        name: estimate,
+        f"{name}_low": low,
+        f"{name}_high": high,
+        f"{name}_se": interval.standard_error,
+    }
 
 
 def _interval_where_defined(runs: Runs, measure: Measure) -> StabilityInterval:
@@ -209,7 +248,11 @@ def column_name(measure: Measure) -> str:
 def listed_measures(measures: MeasureLike | Sequence[MeasureLike]) -> list[MeasureLike]:
     """List one or several measures, which must be tabulated under different names."""
     with naming("measures"):
-        chosen = [measures] if isinstance(measures, str) or callable(measures) else list(measures)
+        chosen = (
+            [measures]
+            if isinstance(measures, str) or callable(measures)
+            else list(measures)
+        )
         names = [column_name(get_measure(measure)) for measure in chosen]
     if len(set(names)) < len(names):
         raise ValueError(f"measures must have different names, got {names}")
@@ -217,7 +260,9 @@ def listed_measures(measures: MeasureLike | Sequence[MeasureLike]) -> list[Measu
 
 
 def stability_scoring(
-    measures: MeasureLike | Sequence[MeasureLike] = ("nogueira",), *, scoring: str | Sequence[str] | None = None
+    measures: MeasureLike | Sequence[MeasureLike] = ("nogueira",),
+    *,
+    scoring: str | Sequence[str] | None = None,
 ) -> StabilityScoring:
     """Make one scorer of everything that the runs of a `StabilityCV` say, for a search.
 
@@ -263,7 +308,13 @@ def stability_scoring(
     """
     chosen = listed_measures(measures)
     with naming("scoring"):
-        scores = None if scoring is None else (scoring,) if isinstance(scoring, str) else tuple(scoring)
+        scores = (
+            None
+            if scoring is None
+            else (scoring,)
+            if isinstance(scoring, str)
+            else tuple(scoring)
+        )
     if scores is not None and not all(isinstance(name, str) for name in scores):
         raise TypeError(f"scoring must be names of scores, got {scoring!r}")
     return StabilityScoring(tuple(chosen), scores)

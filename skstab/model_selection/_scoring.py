@@ -21,13 +21,23 @@ def scorer_of(scoring: Any, estimator: Any, error_score: Any) -> Any:
     check_no_measure(scoring)
     # Several scorers fail one by one, unless failing is to raise.
     with naming("scoring"):
-        return check_scoring(estimator, scoring=scoring, raise_exc=error_score == "raise")
+        return check_scoring(
+            estimator, scoring=scoring, raise_exc=error_score == "raise"
+        )
 
 
 def check_no_measure(scoring: Any) -> None:
     """Say where a measure of stability belongs: a scorer sees one fit only."""
-    named = [scoring] if isinstance(scoring, str) else scoring if isinstance(scoring, list | tuple) else []
-    unknown = {name for name in named if isinstance(name, str)}.difference(get_scorer_names())
+    named = (
+        [scoring]
+        if isinstance(scoring, str)
+        else scoring
+        if isinstance(scoring, list | tuple)
+        else []
+    )
+    unknown = {name for name in named if isinstance(name, str)}.difference(
+        get_scorer_names()
+    )
     for name in sorted(unknown.intersection(measure_table().index)) if unknown else ():
         raise ValueError(
             f"scoring={name!r} is a measure of stability, which compares many fits, and not a score of one: give it as "
@@ -42,7 +52,9 @@ def score_names_of(scoring: Any) -> tuple[str, ...]:
     return ("score",) if scoring is None or callable(scoring) else tuple(scoring)
 
 
-def check_scorer(scoring: Any, scorer: Any, fitted: Any, X: Any, y: Any, rows: Any) -> None:
+def check_scorer(
+    scoring: Any, scorer: Any, fitted: Any, X: Any, y: Any, rows: Any
+) -> None:
     """Find out before the runs whether the estimator has the method that the scorer calls."""
     if scoring is None:  # then it is the estimator's own method, if it has one
         return
@@ -51,6 +63,8 @@ def check_scorer(scoring: Any, scorer: Any, fitted: Any, X: Any, y: Any, rows: A
         with warnings.catch_warnings(action="ignore"):
             scorer(fitted, *data)
     except AttributeError as error:
-        raise ValueError(f"scoring={scoring!r} does not fit the estimator: {error}") from error
+        raise ValueError(
+            f"scoring={scoring!r} does not fit the estimator: {error}"
+        ) from error
     except Exception:  # noqa: BLE001  one row may be too few for a score in any way; the runs will show it
         return

@@ -19,23 +19,51 @@ from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import is_int, naming
-from skstab._compat import CallbackSupportMixin, as_indexable, available_if, with_callbacks
+from skstab._compat import (
+    CallbackSupportMixin,
+    as_indexable,
+    available_if,
+    with_callbacks,
+)
 from skstab._displays import draw
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
-from skstab._typing import CVLike, Display, Estimator, MatrixLike, MeasureLike, RandomState, ScoringLike
+from skstab._typing import (
+    CVLike,
+    Display,
+    Estimator,
+    MatrixLike,
+    MeasureLike,
+    RandomState,
+    ScoringLike,
+)
 from skstab._undo import left_as_it_was
 from skstab.metrics import Measure, get_measure
-from skstab.model_selection._grid import Candidate, candidates_of, families_of, parts_of_grid, settings_of
+from skstab.model_selection._grid import (
+    Candidate,
+    candidates_of,
+    families_of,
+    parts_of_grid,
+    settings_of,
+)
 from skstab.model_selection._pareto import ParetoRefit
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import front_beside_diagram
-from skstab.model_selection._resampling import splits_of, splitter_for, warn_if_folds_overlap
+from skstab.model_selection._resampling import (
+    splits_of,
+    splitter_for,
+    warn_if_folds_overlap,
+)
 from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._scorers import column_name, listed_measures, tabulated
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
-from skstab.model_selection._search_results import choice_of, choose, front_table, results_table
+from skstab.model_selection._search_results import (
+    choice_of,
+    choose,
+    front_table,
+    results_table,
+)
 from skstab.model_selection._search_runs import (
     Gathered,
     Refit,
@@ -57,7 +85,13 @@ def _can_score(search: StabilitySearchCV) -> bool:
     return search.scoring is not None or bool(search._refitted().score)
 
 
-class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class StabilitySearchCV(
+    PredictorMixin,
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+    SelectorMixin,
+    BaseEstimator,
+):
     """Search for parameters by score and stability, with all candidates on the same resamples.
 
     Every candidate is fitted on every resample, scored on the rows left out, and measured by how much its runs agree:
@@ -224,13 +258,20 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
     def _fit(self, X: MatrixLike, y: Any, params: dict[str, Any]) -> None:
         measures = [get_measure(measure) for measure in listed_measures(self.measures)]
         if not measures:
-            raise ValueError(f"measures must be a measure or at least one in a sequence, got {self.measures!r}")
+            raise ValueError(
+                f"measures must be a measure or at least one in a sequence, got {self.measures!r}"
+            )
         X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
-        routed, self._entropy = routed_from_fit(self, params), draw_entropy(self.random_state)
+        routed, self._entropy = (
+            routed_from_fit(self, params),
+            draw_entropy(self.random_state),
+        )
         settings = settings_of(self.param_grid, self.n_iter, self._entropy)
-        candidates = candidates_of(self.estimator, settings, whole=bool(routed.estimator.fit))
+        candidates = candidates_of(
+            self.estimator, settings, whole=bool(routed.estimator.fit)
+        )
         plan = self._plan(routed, candidates)
         # Before the resamples, so that errors in the data or the estimator are raised immediately.
         refits, example = self._refit_each(plan, candidates, X, y, measures)
@@ -238,7 +279,9 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         check_scorer(self.scoring, plan.runs.scorer, example, X, y, splits[0][1])
         gathered = self._run(plan, candidates, X, y, splits)
         rows = self._keep(gathered, refits, splits, measures)
-        self.cv_results_ = results_table(settings, rows, self.runs_, gathered.score_times, len(splits))
+        self.cv_results_ = results_table(
+            settings, rows, self.runs_, gathered.score_times, len(splits)
+        )
         self._choose([column_name(measure) for measure in measures])
         self._refit_best(candidates[self.best_index_], plan, X, y)
 
@@ -253,12 +296,21 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
             score_params=routed.scorer.score,
             error_score=self.error_score,
         )
-        return SearchPlan(runs, self.scoring, max(len(candidate.seeds) for candidate in candidates))
+        return SearchPlan(
+            runs, self.scoring, max(len(candidate.seeds) for candidate in candidates)
+        )
 
     def _refit_each(
-        self, plan: SearchPlan, candidates: Sequence[Candidate], X: Any, y: Any, measures: Sequence[Measure]
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        X: Any,
+        y: Any,
+        measures: Sequence[Measure],
     ) -> tuple[dict[int, Refit], Any]:
-        families = families_of({number: candidate.chain for number, candidate in enumerate(candidates)})
+        families = families_of(
+            {number: candidate.chain for number, candidate in enumerate(candidates)}
+        )
         return refit_each(plan, families, X, y, self._seed_of_refit(), measures)
 
     def _seed_of_refit(self) -> np.random.SeedSequence:
@@ -272,14 +324,25 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         return splits
 
     def _run(
-        self, plan: SearchPlan, candidates: Sequence[Candidate], X: Any, y: Any, splits: Sequence[Any]
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        X: Any,
+        y: Any,
+        splits: Sequence[Any],
     ) -> Gathered:
         """Run all resamples; where these are fewer than the jobs, the grid is cut into parts."""
-        chains = {number: candidate.chain for number, candidate in enumerate(candidates)}
+        chains = {
+            number: candidate.chain for number, candidate in enumerate(candidates)
+        }
         parts = parts_of_grid(chains, ceil(effective_n_jobs(self.n_jobs) / len(splits)))
         calls = calls_of(tasks_of(splits, self._entropy), parts, len(candidates))
         gathered = Gathered(plan.runs, candidates, X.shape[0])
-        keys = {} if self.checkpoint is None else self._keys(plan, candidates, X, y, splits)
+        keys = (
+            {}
+            if self.checkpoint is None
+            else self._keys(plan, candidates, X, y, splits)
+        )
         workers = open_pool(self.n_jobs, one_by_one=bool(keys))
         with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
             made = runs_in_order(plan, calls, X, y, stored, pool, self)
@@ -288,44 +351,78 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         return gathered
 
     def _keys(
-        self, plan: SearchPlan, candidates: Sequence[Candidate], X: Any, y: Any, splits: Sequence[Any]
+        self,
+        plan: SearchPlan,
+        candidates: Sequence[Candidate],
+        X: Any,
+        y: Any,
+        splits: Sequence[Any],
     ) -> dict[int, bytes]:
         digests = [split_digest(*split) for split in splits]
-        return keys_of_candidates(candidates, plan.runs, self.scoring, X, y, self._entropy, digests)
+        return keys_of_candidates(
+            candidates, plan.runs, self.scoring, X, y, self._entropy, digests
+        )
 
     def _keep(
-        self, gathered: Gathered, refits: dict[int, Refit], splits: Sequence[Any], measures: Sequence[Measure]
+        self,
+        gathered: Gathered,
+        refits: dict[int, Refit],
+        splits: Sequence[Any],
+        measures: Sequence[Measure],
     ) -> list[dict[str, float]]:
         """Keep the runs; return what to tabulate of each candidate, nothing of those that failed."""
         done = [sum(run.fit_error is None for run in runs) for runs in gathered.runs]
         n_few = sum(n_done < 2 for n_done in done)
-        refused = [error for n, n_done in enumerate(done) if n_done >= 2 and (error := refits[n].error) is not None]
+        refused = [
+            error
+            for n, n_done in enumerate(done)
+            if n_done >= 2 and (error := refits[n].error) is not None
+        ]
         if n_few + len(refused) == len(done):
-            raise ValueError(f"all candidates failed; the first fit with {gathered.failures()[0][0]}")
+            raise ValueError(
+                f"all candidates failed; the first fit with {gathered.failures()[0][0]}"
+            )
         report_failures(gathered, n_few, refused, self.error_score)
         common = {
             "n_features": self.n_features_in_,
             # Made once, so that the runs of all candidates hold the same ones.
-            "feature_names": getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]),
+            "feature_names": getattr(
+                self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]
+            ),
             "estimator_name": type(self.estimator).__name__,
         }
-        found = {n: gathered.collect(n, splits, **common, **refits[n].declared) for n in gathered.largest_first()}
+        found = {
+            n: gathered.collect(n, splits, **common, **refits[n].declared)
+            for n in gathered.largest_first()
+        }
         self.runs_ = [found[number] for number in range(len(done))]
         self._row_losses = [gathered.losses(number) for number in range(len(done))]
         return [
-            {} if done[n] < 2 or refits[n].error is not None else tabulated(runs, list(runs.scores), measures, losses)
-            for n, (runs, losses) in enumerate(zip(self.runs_, self._row_losses, strict=True))
+            {}
+            if done[n] < 2 or refits[n].error is not None
+            else tabulated(runs, list(runs.scores), measures, losses)
+            for n, (runs, losses) in enumerate(
+                zip(self.runs_, self._row_losses, strict=True)
+            )
         ]
 
     def _choose(self, measures: list[str]) -> None:
-        scores = list(dict.fromkeys(name for runs in self.runs_ for name in runs.scores))
+        scores = list(
+            dict.fromkeys(name for runs in self.runs_ for name in runs.scores)
+        )
         self.refit_ = choice_of(self.refit, scores, measures)
         self.best_index_ = choose(self.refit_, self.cv_results_, scores)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         pareto = self.refit_ if isinstance(self.refit_, ParetoRefit) else None
         first = self.refit if self.refit in scores else scores[0] if scores else None
-        self._axes = (pareto.score, pareto.stability) if pareto else (first, measures[0])
-        self.best_score_ = float(self.cv_results_[f"mean_test_{self._axes[0] or measures[0]}"][self.best_index_])
+        self._axes = (
+            (pareto.score, pareto.stability) if pareto else (first, measures[0])
+        )
+        self.best_score_ = float(
+            self.cv_results_[f"mean_test_{self._axes[0] or measures[0]}"][
+                self.best_index_
+            ]
+        )
         self.front_ = front_table(self, *self._axes)
 
     def _refit_best(self, best: Candidate, plan: SearchPlan, X: Any, y: Any) -> None:
@@ -335,7 +432,13 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
         entropy = getattr(self, "_entropy", 0)
-        return splitter_for(self.cv, y, classifier=is_classifier(self.estimator), grouped=grouped, entropy=entropy)
+        return splitter_for(
+            self.cv,
+            y,
+            classifier=is_classifier(self.estimator),
+            grouped=grouped,
+            entropy=entropy,
+        )
 
     def _scorer(self) -> Any:
         return scorer_of(self.scoring, self.estimator, self.error_score)
@@ -374,7 +477,9 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         """
         if get_config()["enable_metadata_routing"]:
             params = process_routing(self, "score", **params).scorer.score
-        found = self._scorer()(self._fitted(), X, *(() if y is None else (y,)), **params)
+        found = self._scorer()(
+            self._fitted(), X, *(() if y is None else (y,)), **params
+        )
         return found[self._axes[0]] if isinstance(found, dict) else found
 
     @property
@@ -383,7 +488,12 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
         return self._fitted().classes_
 
     def plot(
-        self, *, score: str | None = None, stability: str | None = None, ax: Any = None, **options: Any
+        self,
+        *,
+        score: str | None = None,
+        stability: str | None = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Display:
         """Draw the candidates by score and stability, with their front.
 
@@ -404,9 +514,14 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
             Drawn, with `ax_` and `figure_`.
         """
         check_is_fitted(self)
-        axes = [own if given is None else given for given, own in zip((score, stability), self._axes, strict=True)]
+        axes = [
+            own if given is None else given
+            for given, own in zip((score, stability), self._axes, strict=True)
+        ]
         if axes[0] is None:
-            raise ValueError("there is no score to draw the stability against: give the search a scoring")
+            raise ValueError(
+                "there is no score to draw the stability against: give the search a scoring"
+            )
         return draw("search", self, ax=ax, score=axes[0], stability=axes[1], **options)
 
     # -- scikit-learn --------------------------------------------------------------------------------------------------
@@ -434,7 +549,11 @@ class StabilitySearchCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin
     @property
     def _repr_html_(self) -> Any:
         diagram = super()._repr_html_
-        return (lambda: self._beside(diagram())) if self.__sklearn_is_fitted__() else diagram
+        return (
+            (lambda: self._beside(diagram()))
+            if self.__sklearn_is_fitted__()
+            else diagram
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)

@@ -51,9 +51,15 @@ def results_table(
         With the columns of `GridSearchCV.cv_results_`.
     """
     fits = [np.zeros(0) if one.fit_times is None else one.fit_times for one in runs]
-    results: dict[str, Any] = {"mean_fit_time": _each(np.mean, fits), "std_fit_time": _each(np.std, fits)}
+    results: dict[str, Any] = {
+        "mean_fit_time": _each(np.mean, fits),
+        "std_fit_time": _each(np.std, fits),
+    }
     scored = [np.asarray(times) for times in score_times]
-    results |= {"mean_score_time": _each(np.nanmean, scored), "std_score_time": _each(np.nanstd, scored)}
+    results |= {
+        "mean_score_time": _each(np.nanmean, scored),
+        "std_score_time": _each(np.nanstd, scored),
+    }
     results |= _param_columns(params) | {"params": list(params)}
     scores = dict.fromkeys(name for one in runs for name in one.scores)
     for name in dict.fromkeys(name for row in rows for name in row):
@@ -63,22 +69,32 @@ def results_table(
             results |= _split_columns(name, runs, n_splits)
         results[f"mean_test_{name}"] = values
         if name in scores:
-            results[f"std_test_{name}"] = _each(np.nanstd, [one.scores.get(name, np.zeros(0)) for one in runs])
+            results[f"std_test_{name}"] = _each(
+                np.nanstd, [one.scores.get(name, np.zeros(0)) for one in runs]
+            )
         if not is_error and name != "n_features":
             results[f"rank_test_{name}"] = _ranks(values)
     return results
 
 
-def _each(statistic: Callable[[FloatArray], Any], values: Sequence[FloatArray]) -> FloatArray:
-    return np.array([statistic(one) if (~np.isnan(one)).any() else np.nan for one in values])
+def _each(
+    statistic: Callable[[FloatArray], Any], values: Sequence[FloatArray]
+) -> FloatArray:
+    return np.array(
+        [statistic(one) if (~np.isnan(one)).any() else np.nan for one in values]
+    )
 
 
-def _split_columns(name: str, runs: Sequence[Runs], n_splits: int) -> dict[str, FloatArray]:
+def _split_columns(
+    name: str, runs: Sequence[Runs], n_splits: int
+) -> dict[str, FloatArray]:
     """Scores by resample, NaN where the fit failed."""
     table = np.full((len(runs), n_splits), np.nan)
     for row, one in zip(table, runs, strict=True):
         row[one.split_numbers] = one.scores.get(name, np.nan)
-    return {f"split{number}_test_{name}": scores for number, scores in enumerate(table.T)}
+    return {
+        f"split{number}_test_{name}": scores for number, scores in enumerate(table.T)
+    }
 
 
 def _ranks(values: FloatArray) -> Any:
@@ -88,7 +104,10 @@ def _ranks(values: FloatArray) -> Any:
 
 def _param_columns(params: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """One masked array per parameter; masked where a candidate does not set it."""
-    return {f"param_{name}": _param_column(name, params) for name in sorted({name for one in params for name in one})}
+    return {
+        f"param_{name}": _param_column(name, params)
+        for name in sorted({name for one in params for name in one})
+    }
 
 
 def _param_column(name: str, params: Sequence[dict[str, Any]]) -> Any:
@@ -106,20 +125,26 @@ def _type_of_column(given: Sequence[Any]) -> Any:
         found = np.array(given)
     except ValueError:  # sequences of different lengths
         return np.dtype(object)
-    return found.dtype if found.ndim == 1 and found.dtype.kind != "U" else np.dtype(object)
+    return (
+        found.dtype if found.ndim == 1 and found.dtype.kind != "U" else np.dtype(object)
+    )
 
 
 # -- the choice --------------------------------------------------------------------------------------------------------
 
 
-def choice_of(refit: Any, scores: Sequence[str], measures: Sequence[str]) -> Callable[[Mapping[str, Any]], Any]:
+def choice_of(
+    refit: Any, scores: Sequence[str], measures: Sequence[str]
+) -> Callable[[Mapping[str, Any]], Any]:
     """Turn the parameter `refit` into a function of the table."""
     if callable(refit):
         chooser: Callable[[Mapping[str, Any]], Any] = refit
         return chooser
     if refit in STRATEGIES and scores:
         if refit == "tolerance":
-            raise ValueError("refit='tolerance' needs a tolerance: pass ParetoRefit(..., tolerance=...)")
+            raise ValueError(
+                "refit='tolerance' needs a tolerance: pass ParetoRefit(..., tolerance=...)"
+            )
         return ParetoRefit(scores[0], measures[0], strategy=refit)
     name = measures[0] if refit in STRATEGIES else refit
     if name not in (*scores, *measures):
@@ -130,11 +155,17 @@ def choice_of(refit: Any, scores: Sequence[str], measures: Sequence[str]) -> Cal
     return partial(best_by, name=name, may_select_nothing=name in scores)
 
 
-def choose(choice: Callable[[Mapping[str, Any]], Any], results: Mapping[str, Any], scores: Sequence[str]) -> int:
+def choose(
+    choice: Callable[[Mapping[str, Any]], Any],
+    results: Mapping[str, Any],
+    scores: Sequence[str],
+) -> int:
     """Index of the candidate that is chosen; by its score alone where none selects anything."""
     if _selects(results) or not isinstance(choice, ParetoRefit | partial):
         return int(choice(results))
-    warn_user("no candidate selects any feature, so that there is no stability to choose by: weaken the regularisation")
+    warn_user(
+        "no candidate selects any feature, so that there is no stability to choose by: weaken the regularisation"
+    )
     name = scores[0] if scores else "n_features"
     return best_by(results, name, may_select_nothing=True)
 
@@ -152,14 +183,25 @@ def front_table(search: Any, score: str | None, stability: str) -> pd.DataFrame:
     if score is None or not _selects(results):
         ends = [f"{stability}{end}" for end in ("", "_low", "_high")]
         table = pd.DataFrame(
-            {name.replace(stability, "stability", 1): column(results, name) for name in ends},
+            {
+                name.replace(stability, "stability", 1): column(results, name)
+                for name in ends
+            },
             index=pd.Index(range(len(settings)), name="candidate"),
         )
-        best = [best_by(results, stability, may_select_nothing=False)] if _selects(results) else []
+        best = (
+            [best_by(results, stability, may_select_nothing=False)]
+            if _selects(results)
+            else []
+        )
         table = table.assign(chosen=table.index == search.best_index_).loc[best]
     else:
         table = search_table(search, score=score, stability=stability)
-        table = table[table["on_front"]].sort_values(["score", "stability"], ascending=[False, True])
-        table = table.drop(columns=["on_front", "gamma_low", "gamma_high", "on_hull", "params"])
+        table = table[table["on_front"]].sort_values(
+            ["score", "stability"], ascending=[False, True]
+        )
+        table = table.drop(
+            columns=["on_front", "gamma_low", "gamma_high", "on_hull", "params"]
+        )
     table.insert(0, "n_features", column(results, "n_features")[table.index])
     return pd.concat([settings.loc[table.index].set_axis(table.index), table], axis=1)

@@ -11,7 +11,14 @@ from scipy.special import ndtri
 
 from skstab._checks import is_choice, naming
 from skstab._typing import FloatArray
-from skstab.model_selection._pareto import STRATEGIES, ParetoRefit, column, front_of, objectives, standard_error
+from skstab.model_selection._pareto import (
+    STRATEGIES,
+    ParetoRefit,
+    column,
+    front_of,
+    objectives,
+    standard_error,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +88,9 @@ def search_table(
     with naming("search", "score", "stability"):
         a, s = objectives(results, refit.score, refit.stability)
     numbers = np.arange(len(a))
-    table = pd.DataFrame({"score": a, "stability": s}, index=pd.Index(numbers, name="candidate"))
+    table = pd.DataFrame(
+        {"score": a, "stability": s}, index=pd.Index(numbers, name="candidate")
+    )
     for axis, name in (("score", refit.score), ("stability", refit.stability)):
         table[f"{axis}_low"], table[f"{axis}_high"] = _interval(results, name)
     table["on_front"] = np.isin(numbers, front_of(a, s))
@@ -92,7 +101,9 @@ def search_table(
         gamma=refit.gamma if gamma is None else gamma,
         tolerance=refit.tolerance if tolerance is None else tolerance,
     )
-    table["strategies"] = [", ".join(name for name in choices if choices[name] == i) for i in numbers]
+    table["strategies"] = [
+        ", ".join(name for name in choices if choices[name] == i) for i in numbers
+    ]
     table["gamma_low"], table["gamma_high"] = gamma_intervals(a, s)
     table["on_hull"] = table["gamma_low"].notna()
     if "params" in results:
@@ -100,7 +111,9 @@ def search_table(
     return table
 
 
-def gamma_intervals(score: FloatArray, stability: FloatArray) -> tuple[FloatArray, FloatArray]:
+def gamma_intervals(
+    score: FloatArray, stability: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest weight γ of the score for which each point maximises γ·score + (1 − γ)·stability.
 
     NaN where no weight in [0, 1] does: such a point is not on the convex hull of the front (hamer2021, section 7.1).
@@ -113,7 +126,9 @@ def gamma_intervals(score: FloatArray, stability: FloatArray) -> tuple[FloatArra
         crossing = gap / slope
     low = np.where(slope > 0, crossing, 0.0).max(axis=1, initial=0.0)
     high = np.where(slope < 0, crossing, 1.0).min(axis=1, initial=1.0)
-    beaten = (np.where(slope == 0, gap, -np.inf) > _TIE).any(axis=1) | (low > high + _TIE)
+    beaten = (np.where(slope == 0, gap, -np.inf) > _TIE).any(axis=1) | (
+        low > high + _TIE
+    )
     lows, highs = np.full((2, len(score)), np.nan)
     lows[known], highs[known] = np.where(beaten, np.nan, [low, np.maximum(low, high)])
     return lows, highs
@@ -126,7 +141,9 @@ def _choice_of(search: Any, score: str | None, stability: str | None) -> ParetoR
     if own is not None and _is_of(own, score, stability):
         return own
     if score is None or stability is None:
-        raise ValueError("score and stability must name metrics of the search, whose refit is not a ParetoRefit")
+        raise ValueError(
+            "score and stability must name metrics of the search, whose refit is not a ParetoRefit"
+        )
     return ParetoRefit(score, stability)
 
 
@@ -136,7 +153,11 @@ def _is_of(refit: ParetoRefit, score: Any, stability: Any) -> bool:
 
 
 def _choices(
-    results: Mapping[str, Any], refit: ParetoRefit, *, gamma: float, tolerance: float | None
+    results: Mapping[str, Any],
+    refit: ParetoRefit,
+    *,
+    gamma: float,
+    tolerance: float | None,
 ) -> dict[str, int]:
     """Candidate that each strategy chooses, of those strategies that the table allows."""
     left_out = set()
@@ -146,7 +167,9 @@ def _choices(
         left_out.add("one_se")
     strategies = [strategy for strategy in STRATEGIES if strategy not in left_out]
     return {
-        strategy: replace(refit, strategy=strategy, gamma=gamma, tolerance=tolerance)(results)
+        strategy: replace(refit, strategy=strategy, gamma=gamma, tolerance=tolerance)(
+            results
+        )
         for strategy in strategies
     }
 
@@ -156,7 +179,11 @@ def _interval(cv_results: Any, name: str) -> tuple[Any, Any]:
     if f"split1_test_{name}" not in cv_results and _has(cv_results, f"{name}_low"):
         return column(cv_results, f"{name}_low"), column(cv_results, f"{name}_high")
     value, error = column(cv_results, name), _standard_error(cv_results, name)
-    half = np.full_like(value, np.nan) if error is None else ndtri((1 + _LEVEL) / 2) * error
+    half = (
+        np.full_like(value, np.nan)
+        if error is None
+        else ndtri((1 + _LEVEL) / 2) * error
+    )
     return value - half, value + half
 
 

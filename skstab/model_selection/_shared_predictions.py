@@ -15,7 +15,9 @@ from skstab.model_selection._score_times import Meter
 __all__ = ["sharing_predictions"]
 
 
-def sharing_predictions(make: Callable[[int], Any], coefs: FloatArray, intercepts: FloatArray) -> list[Any]:
+def sharing_predictions(
+    make: Callable[[int], Any], coefs: FloatArray, intercepts: FloatArray
+) -> list[Any]:
     """Models that compute their predictions together.
 
     Parameters
@@ -35,7 +37,9 @@ def sharing_predictions(make: Callable[[int], Any], coefs: FloatArray, intercept
     """
     models = [make(place) for place in range(len(coefs))]
     shared = _SharedPredictions(make, coefs, intercepts)
-    names = [name for name in ("predict", "decision_function") if hasattr(models[0], name)]
+    names = [
+        name for name in ("predict", "decision_function") if hasattr(models[0], name)
+    ]
     for place, model in enumerate(models):
         for name in names:
             setattr(model, name, _Method(shared, place, name))
@@ -56,7 +60,9 @@ class _Method:
 class _SharedPredictions:
     """The predictions of all models for the rows that were last asked for."""
 
-    def __init__(self, make: Callable[[int], Any], coefs: FloatArray, intercepts: FloatArray) -> None:
+    def __init__(
+        self, make: Callable[[int], Any], coefs: FloatArray, intercepts: FloatArray
+    ) -> None:
         self.make, self.coefs, self.intercepts = make, coefs, intercepts
         self.classes = getattr(make(0), "classes_", None)
         self.X: Any = None
@@ -66,12 +72,18 @@ class _SharedPredictions:
         self._look_at(X)
         if not self.is_known[place]:
             return self.make(place).predict(X)
-        return self.decisions[place].copy() if self.classes is None else self.labels[place]
+        return (
+            self.decisions[place].copy() if self.classes is None else self.labels[place]
+        )
 
     def decision_function(self, place: int, X: Any) -> Any:
         self._look_at(X)
         # A copy, as probabilities are computed in its place.
-        return self.decisions[place].copy() if self.is_known[place] else self.make(place).decision_function(X)
+        return (
+            self.decisions[place].copy()
+            if self.is_known[place]
+            else self.make(place).decision_function(X)
+        )
 
     def _look_at(self, X: Any) -> None:
         if X is not self.X:
@@ -94,7 +106,9 @@ class _SharedPredictions:
 
         The error of n products is at most n·ε·Σ|xᵢwᵢ| ≤ n·ε·‖x‖·‖w‖; twice that lies between two orders.
         """
-        lengths = np.outer(np.linalg.norm(self.coefs, axis=1), np.linalg.norm(rows, axis=1))
+        lengths = np.outer(
+            np.linalg.norm(self.coefs, axis=1), np.linalg.norm(rows, axis=1)
+        )
         scale = 4 * (rows.shape[1] + 2) * np.finfo(np.float64).eps
         errors = scale * (lengths + np.abs(self.intercepts)[:, None])
         return np.asarray((np.abs(self.decisions) >= errors).all(axis=1))

@@ -28,7 +28,12 @@ from skstab.model_selection._sample import (
     make_sample,
 )
 
-__all__ = ["BootstrapSplit", "ComplementaryPairsSplit", "DisjointBlocksSplit", "WholeSampleSplit"]
+__all__ = [
+    "BootstrapSplit",
+    "ComplementaryPairsSplit",
+    "DisjointBlocksSplit",
+    "WholeSampleSplit",
+]
 
 Split: TypeAlias = tuple[IntArray, IntArray]
 # (sample, random stream) → how often each unit is trained on, for each split of one draw
@@ -76,7 +81,9 @@ class _ResamplingSplit(BaseCrossValidator):
         """
         return check_n_splits(self.n_splits, self._splits_per_draw)
 
-    def split(self, X: MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[Split]:
+    def split(
+        self, X: MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[Split]:
         """Generate the indices of the training and the test rows of each split.
 
         Parameters and data are checked by the call itself, not when the first split is asked for.
@@ -108,18 +115,27 @@ class _ResamplingSplit(BaseCrossValidator):
                 f"X can't be split: {type(self).__name__} expects at least 2 {units}, got {name}={n_units}"
             )
 
-    def _iter_splits(self, sample: Sample, n_splits: int, entropy: list[int]) -> Iterator[Split]:
+    def _iter_splits(
+        self, sample: Sample, n_splits: int, entropy: list[int]
+    ) -> Iterator[Split]:
         rows = np.arange(len(sample.unit))
         for draw, rng in self._draws(sample, n_splits, entropy):
             for row_counts in self._draw_usable(sample, draw, rng):
                 yield np.repeat(rows, row_counts), np.flatnonzero(row_counts == 0)
 
-    def _draws(self, sample: Sample, n_splits: int, entropy: list[int]) -> Iterator[tuple[Draw, np.random.RandomState]]:  # noqa: ARG002
+    def _draws(
+        self,
+        sample: Sample,  # noqa: ARG002
+        n_splits: int,
+        entropy: list[int],
+    ) -> Iterator[tuple[Draw, np.random.RandomState]]:
         """Generate each draw with its random stream."""
         for number in range(n_splits // self._splits_per_draw):
             yield self._draw, stream(entropy, number)
 
-    def _draw_usable(self, sample: Sample, draw: Draw, rng: np.random.RandomState) -> list[IntArray]:
+    def _draw_usable(
+        self, sample: Sample, draw: Draw, rng: np.random.RandomState
+    ) -> list[IntArray]:
         """Return how often each row is trained on, for each split of one draw."""
         for _ in range(_MAX_DRAWS):
             drawn = [counts[sample.unit] for counts in draw(sample, rng)]
@@ -338,7 +354,11 @@ class DisjointBlocksSplit(_ResamplingSplit):
         n_splits : int
             Two for each size and repeat.
         """
-        return 2 * len(check_sizes(self.sizes)) * check_n_splits(self.n_repeats, 1, name="n_repeats")
+        return (
+            2
+            * len(check_sizes(self.sizes))
+            * check_n_splits(self.n_repeats, 1, name="n_repeats")
+        )
 
     def _check_n_units(self, n_units: int, *, grouped: bool) -> None:
         for size in check_sizes(self.sizes):
@@ -348,21 +368,29 @@ class DisjointBlocksSplit(_ResamplingSplit):
                     f"sizes must give two disjoint blocks of at least 1 of the {n_units} {units}, got {size!r}"
                 )
 
-    def _draws(self, sample: Sample, n_splits: int, entropy: list[int]) -> Iterator[tuple[Draw, np.random.RandomState]]:
+    def _draws(
+        self, sample: Sample, n_splits: int, entropy: list[int]
+    ) -> Iterator[tuple[Draw, np.random.RandomState]]:
         sizes = [_n_in_block(size, sample.n_units) for size in self.sizes]
         for repeat in range(n_splits // (2 * len(sizes))):
             for number, size in enumerate(sizes):
                 yield partial(self._draw, size=size), stream(entropy, repeat, number)
 
-    def _draw(self, sample: Sample, rng: np.random.RandomState, size: int = 1) -> tuple[IntArray, ...]:
+    def _draw(
+        self, sample: Sample, rng: np.random.RandomState, size: int = 1
+    ) -> tuple[IntArray, ...]:
         order = _strata_end_to_end(sample, rng)
         # Evenly spaced places take from each stratum its share, up to one; dealt alternately, so do both blocks.
-        places = ((np.arange(2 * size) + rng.random_sample()) * (sample.n_units / (2 * size))).astype(np.int64)
+        places = (
+            (np.arange(2 * size) + rng.random_sample()) * (sample.n_units / (2 * size))
+        ).astype(np.int64)
         return _dealt(order[places], sample.n_units)
 
 
 def _n_in_block(size: int | float, n_units: int) -> int:
-    return int(size) if is_int(size) else int(size * n_units + 1e-9)  # 0.29 × 100 must count as 29
+    return (
+        int(size) if is_int(size) else int(size * n_units + 1e-9)
+    )  # 0.29 × 100 must count as 29
 
 
 def _strata_end_to_end(sample: Sample, rng: np.random.RandomState) -> IntArray:
@@ -374,7 +402,9 @@ def _strata_end_to_end(sample: Sample, rng: np.random.RandomState) -> IntArray:
 
 def _dealt(units: IntArray, n_units: int) -> tuple[IntArray, ...]:
     """Deal units alternately to two training sets."""
-    return tuple(np.bincount(half, minlength=n_units) for half in (units[::2], units[1::2]))
+    return tuple(
+        np.bincount(half, minlength=n_units) for half in (units[::2], units[1::2])
+    )
 
 
 class WholeSampleSplit(BaseCrossValidator):
@@ -428,7 +458,9 @@ class WholeSampleSplit(BaseCrossValidator):
         """
         return check_n_splits(self.n_splits, 1)
 
-    def split(self, X: MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[Split]:
+    def split(
+        self, X: MatrixLike, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[Split]:
         """Generate the same indices of training and test rows ``n_splits`` times.
 
         Parameters and data are checked by the call itself, not when the first split is asked for.
@@ -450,5 +482,7 @@ class WholeSampleSplit(BaseCrossValidator):
         n_splits = self.get_n_splits()
         n_rows = check_lengths(X, y, groups)
         if n_rows < 1:
-            raise ValueError("X can't be split: WholeSampleSplit expects at least 1 row, got n_samples=0")
+            raise ValueError(
+                "X can't be split: WholeSampleSplit expects at least 1 row, got n_samples=0"
+            )
         return ((np.arange(n_rows), np.arange(n_rows)) for _ in range(n_splits))

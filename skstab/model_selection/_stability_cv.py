@@ -17,7 +17,12 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import is_int, is_real, naming
-from skstab._compat import CallbackSupportMixin, FitProgress, as_indexable, with_callbacks
+from skstab._compat import (
+    CallbackSupportMixin,
+    FitProgress,
+    as_indexable,
+    with_callbacks,
+)
 from skstab._displays import draw
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
@@ -37,7 +42,12 @@ from skstab._undo import despite_interrupts, left_as_it_was
 from skstab.metrics import Measure, StabilityInterval, get_measure, stability_interval
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import beside_diagram
-from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for, warn_if_folds_overlap
+from skstab.model_selection._resampling import (
+    is_labelled,
+    splits_of,
+    splitter_for,
+    warn_if_folds_overlap,
+)
 from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
 from skstab.model_selection._stored import keys_of_runs, open_runs
@@ -66,7 +76,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class StabilityCV(
+    PredictorMixin,
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+    SelectorMixin,
+    BaseEstimator,
+):
     """Run a feature selector across resamples of the data, and keep what each run selected.
 
     The object is a selector and, where its estimator predicts, a predictor: use it as a step of a
@@ -273,7 +289,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         """
         check_stability_cv(self)
         # Only runs from which a warm start continues are kept of a fit that failed.
-        with left_as_it_was(self, unless=lambda: self.warm_start and hasattr(self, "runs_")):
+        with left_as_it_was(
+            self, unless=lambda: self.warm_start and hasattr(self, "runs_")
+        ):
             self._fit(X, y, params)
         return self
 
@@ -282,7 +300,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         measure = get_measure(self.measure)
         resuming = self.warm_start and hasattr(self, "runs_")
         if resuming and self.return_estimators and not hasattr(self, "estimators_"):
-            raise ValueError("return_estimators=True in a warm start, but the first runs did not keep theirs")
+            raise ValueError(
+                "return_estimators=True in a warm start, but the first runs did not keep theirs"
+            )
         X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True, reset=not resuming)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))
@@ -297,14 +317,18 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             # Before the runs, so that errors in the data or the estimator are raised immediately.
             self._refit(X, y, plan, measure)
         split_params = routed.splitter.split
-        splits = splits_of(self._splitter(y, grouped="groups" in split_params), X, y, split_params)
+        splits = splits_of(
+            self._splitter(y, grouped="groups" in split_params), X, y, split_params
+        )
         if is_int(self.cv) and not resuming:
             warn_if_folds_overlap(splits)
         if not resuming:
             check_scorer(self.scoring, plan.scorer, self.estimator_, X, y, splits[0][1])
         self._run_until_narrow(plan, X, y, splits, measure)
         self._measure_name = measure.name
-        self.__dict__.pop("stability_interval_", None)  # the measure may be another one than last time
+        self.__dict__.pop(
+            "stability_interval_", None
+        )  # the measure may be another one than last time
         self.stability_ = self.stability_interval_.estimate
 
     def _start_anew(self, digests: dict[str, str | None]) -> None:
@@ -313,7 +337,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         for name in ("runs_", "estimators_"):
             self.__dict__.pop(name, None)
 
-    def _run_until_narrow(self, plan: RunPlan, X: Any, y: Any, splits: list[Any], measure: Measure) -> None:
+    def _run_until_narrow(
+        self, plan: RunPlan, X: Any, y: Any, splits: list[Any], measure: Measure
+    ) -> None:
         """Run the splits that are missing: all of them, or in batches until the interval is narrow enough."""
         digests = [split_digest(*split) for split in splits]
         check_same_splits(self._done, digests)
@@ -321,46 +347,96 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         batches = [missing] if self.target_width is None else in_batches(missing)
         keys = {} if self.checkpoint is None else self._keys(plan, X, y, digests)
         made: dict[int, Run] = {}
-        workers = open_pool(self.n_jobs, self.verbose, one_by_one=bool(keys) or self.warm_start)
+        workers = open_pool(
+            self.n_jobs, self.verbose, one_by_one=bool(keys) or self.warm_start
+        )
         with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
             found = stored.read(missing)
             progress = FitProgress(self, len(missing) - len(found), X, y)
-            around = dict(zip((number for number in missing if number not in found), progress.runs, strict=True))
+            around = dict(
+                zip(
+                    (number for number in missing if number not in found),
+                    progress.runs,
+                    strict=True,
+                )
+            )
             tasks = tasks_of(splits, self._entropy, around)
             for batch in batches:
                 if self._is_narrow(measure):
                     break
                 made |= {number: found[number] for number in batch if number in found}
-                calls = {number: (plan, X, y, tasks[number]) for number in batch if number not in found}
+                calls = {
+                    number: (plan, X, y, tasks[number])
+                    for number in batch
+                    if number not in found
+                }
                 try:
-                    made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
+                    made.update(
+                        stored.keeping(
+                            pool.as_finished(run_task, calls, lost=plan.failed)
+                        )
+                    )
                 finally:  # what was made before an interrupt is kept
-                    despite_interrupts(partial(self._take_up, made, plan, splits, digests, X.shape[0]))
+                    despite_interrupts(
+                        partial(self._take_up, made, plan, splits, digests, X.shape[0])
+                    )
         progress.end()
         self._report_failures([made[number] for number in sorted(made)])
 
-    def _keys(self, plan: RunPlan, X: Any, y: Any, digests: list[bytes]) -> dict[int, bytes]:
-        return keys_of_runs(plan, X, y, self._entropy, digests, scoring=self.scoring, perturb=self.perturb)
+    def _keys(
+        self, plan: RunPlan, X: Any, y: Any, digests: list[bytes]
+    ) -> dict[int, bytes]:
+        return keys_of_runs(
+            plan,
+            X,
+            y,
+            self._entropy,
+            digests,
+            scoring=self.scoring,
+            perturb=self.perturb,
+        )
 
     def _missing_score(self) -> float:
         return self.error_score if is_real(self.error_score) else np.nan
 
     def _take_up(
-        self, made: dict[int, Run], plan: RunPlan, splits: list[Any], digests: list[bytes], n_rows: int
+        self,
+        made: dict[int, Run],
+        plan: RunPlan,
+        splits: list[Any],
+        digests: list[bytes],
+        n_rows: int,
     ) -> None:
         """Add runs to those there are."""
         numbers = sorted(made.keys() - self._done.keys())
         if not numbers:
             return
         new = [made[number] for number in numbers]
-        part = collect(new, plan, splits, numbers=numbers, n_rows=n_rows, **self._declared)
-        runs, order = join_in_order(getattr(self, "runs_", None), part, self._missing_score())
+        part = collect(
+            new, plan, splits, numbers=numbers, n_rows=n_rows, **self._declared
+        )
+        runs, order = join_in_order(
+            getattr(self, "runs_", None), part, self._missing_score()
+        )
         done = self._done | {number: digests[number] for number in numbers}
-        models = [*getattr(self, "estimators_", []), *(run.estimator for run in new if run.fit_error is None)]
-        kept = {"estimators_": [models[at] for at in order]} if self.return_estimators else {}
-        for name in ("stability_", "stability_interval_", *(() if kept else ("estimators_",))):
+        models = [
+            *getattr(self, "estimators_", []),
+            *(run.estimator for run in new if run.fit_error is None),
+        ]
+        kept = (
+            {"estimators_": [models[at] for at in order]}
+            if self.return_estimators
+            else {}
+        )
+        for name in (
+            "stability_",
+            "stability_interval_",
+            *(() if kept else ("estimators_",)),
+        ):
             self.__dict__.pop(name, None)
-        self.__dict__.update(runs_=runs, _done=done, **kept)  # at once, so that an interrupt comes before or after it
+        self.__dict__.update(
+            runs_=runs, _done=done, **kept
+        )  # at once, so that an interrupt comes before or after it
 
     def _report_failures(self, made: list[Run]) -> None:
         if not made:
@@ -373,7 +449,11 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
 
     def _is_narrow(self, measure: Measure) -> bool:
         # The looks are at whole batches, wherever an earlier fit stopped.
-        if self.target_width is None or not are_whole_batches(self._done) or len(self.runs_) < 3:
+        if (
+            self.target_width is None
+            or not are_whole_batches(self._done)
+            or len(self.runs_) < 3
+        ):
             return False
         interval = stability_interval(self.runs_, measure=measure)
         return interval.high - interval.low <= self.target_width
@@ -393,7 +473,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             noise=noise_scale(X, self.perturb) if is_real(self.perturb) else None,
             seeds=random_parameters(self.estimator, everywhere=self.perturb == "seed"),
             keep_estimators=self.return_estimators,
-            classes=np.unique(np.asarray(y)) if is_classifier(self.estimator) and is_labelled(y) else None,
+            classes=np.unique(np.asarray(y))
+            if is_classifier(self.estimator) and is_labelled(y)
+            else None,
         )
 
     def _refit(self, X: Any, y: Any, plan: RunPlan, measure: Measure) -> None:
@@ -402,21 +484,35 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
         with naming("estimator", "X", "y", *plan.fit_params):
-            self.estimator_ = seeded(self.estimator, names, seed).fit(X, y, **plan.fit_params)
+            self.estimator_ = seeded(self.estimator, names, seed).fit(
+                X, y, **plan.fit_params
+            )
         chosen = plan.read(self.estimator_, X, y).warned()
         self._declared = {
             "n_features": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", None),
             "refit": chosen.used,
-            "why_no_support": why_no_support(self.estimator_) if chosen.support is None else None,
+            "why_no_support": why_no_support(self.estimator_)
+            if chosen.support is None
+            else None,
             "estimator_name": type(self.estimator_).__name__,
         }
         # An error where the measure compares what such runs do not have.
         Runs.from_selections([chosen], **self._declared).table_for(measure)
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
-        classifier, entropy = is_classifier(self.estimator), getattr(self, "_entropy", 0)
-        return splitter_for(self.cv, y, classifier=classifier, grouped=grouped, perturb=self.perturb, entropy=entropy)
+        classifier, entropy = (
+            is_classifier(self.estimator),
+            getattr(self, "_entropy", 0),
+        )
+        return splitter_for(
+            self.cv,
+            y,
+            classifier=classifier,
+            grouped=grouped,
+            perturb=self.perturb,
+            entropy=entropy,
+        )
 
     def _scorer(self) -> Any:
         return scorer_of(self.scoring, self.estimator, self.error_score)
@@ -488,7 +584,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         """The stability of the runs by `measure`, with its 95% jackknife interval."""
         return self.runs_.estimate(get_measure(self.measure))
 
-    def stability(self, measure: MeasureLike | None = None, *, groups: ArrayLike | None = None) -> float:
+    def stability(
+        self, measure: MeasureLike | None = None, *, groups: ArrayLike | None = None
+    ) -> float:
         """Stability of the runs by any measure, without fitting again.
 
         Parameters
@@ -506,13 +604,17 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
             The value of the measure.
         """
         check_is_fitted(self)
-        return self.runs_.stability(self.measure if measure is None else measure, groups=groups)
+        return self.runs_.stability(
+            self.measure if measure is None else measure, groups=groups
+        )
 
     def interval(
         self,
         measure: MeasureLike | None = None,
         *,
-        method: Literal["jackknife", "asymptotic", "conformal", "bootstrap"] = "jackknife",
+        method: Literal[
+            "jackknife", "asymptotic", "conformal", "bootstrap"
+        ] = "jackknife",
         confidence_level: float = 0.95,
         random_state: RandomState = None,
     ) -> StabilityInterval:
@@ -536,7 +638,12 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         """
         check_is_fitted(self)
         chosen = self.measure if measure is None else measure
-        return self.runs_.interval(chosen, method=method, confidence_level=confidence_level, random_state=random_state)
+        return self.runs_.interval(
+            chosen,
+            method=method,
+            confidence_level=confidence_level,
+            random_state=random_state,
+        )
 
     def summary(self) -> pd.DataFrame:
         """Tabulate the runs feature by feature.
@@ -552,7 +659,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         check_is_fitted(self)
         return self.runs_.summary().assign(selected=self.get_support())
 
-    def plot(self, kind: str = "frequencies", *, ax: Any = None, **options: Any) -> Display:
+    def plot(
+        self, kind: str = "frequencies", *, ax: Any = None, **options: Any
+    ) -> Display:
         """Draw what the runs selected.
 
         Parameters
@@ -602,7 +711,11 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
     @property
     def _repr_html_(self) -> Any:
         diagram = super()._repr_html_
-        return (lambda: self._beside(diagram())) if self.__sklearn_is_fitted__() else diagram
+        return (
+            (lambda: self._beside(diagram()))
+            if self.__sklearn_is_fitted__()
+            else diagram
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
@@ -612,7 +725,9 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
 
     def _beside(self, diagram: str) -> str:
         # The measure is that of the fit, whatever the parameter is by now.
-        return beside_diagram(self.runs_, self.stability_interval_, self._measure_name, diagram)
+        return beside_diagram(
+            self.runs_, self.stability_interval_, self._measure_name, diagram
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "runs_")
@@ -624,5 +739,8 @@ class StabilityCV(PredictorMixin, CallbackSupportMixin, MetaEstimatorMixin, Sele
         tags.regressor_tags = deepcopy(inner.regressor_tags)
         tags.target_tags = deepcopy(inner.target_tags)
         tags.input_tags = deepcopy(inner.input_tags)
-        tags.input_tags.sparse &= self.perturb in (None, "seed")  # noise would fill a sparse matrix
+        tags.input_tags.sparse &= self.perturb in (
+            None,
+            "seed",
+        )  # noise would fill a sparse matrix
         return tags

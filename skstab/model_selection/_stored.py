@@ -28,7 +28,12 @@ def open_runs(
     path: str | PathLike[str] | None, keys: Mapping[int, bytes], n_features: int
 ) -> AbstractContextManager[Stored[Run]]:
     """Open the runs of one fit in a checkpoint; None is one that has and keeps nothing."""
-    return open_stored(path, keys, pack=_fields_unless_failed, unpack=partial(_run_of, n_features=n_features))
+    return open_stored(
+        path,
+        keys,
+        pack=_fields_unless_failed,
+        unpack=partial(_run_of, n_features=n_features),
+    )
 
 
 class StoredOutputs(NamedTuple):
@@ -40,7 +45,14 @@ class StoredOutputs(NamedTuple):
 
 
 def keys_of_runs(
-    plan: RunPlan, X: Any, y: Any, entropy: Any, splits: Iterable[bytes], *, scoring: Any, perturb: Any = None
+    plan: RunPlan,
+    X: Any,
+    y: Any,
+    entropy: Any,
+    splits: Iterable[bytes],
+    *,
+    scoring: Any,
+    perturb: Any = None,
 ) -> dict[int, bytes]:
     """The key of each run: data, estimator, parameters, split and seed; `splits` are digests."""
     common = digest_of(
@@ -55,27 +67,49 @@ def keys_of_runs(
         **_of_plan(plan),
         seeds=entropy if plan.seeds or plan.noise is not None else None,
     )
-    return {number: key_of_call(common, split, number) for number, split in enumerate(splits)}
+    return {
+        number: key_of_call(common, split, number)
+        for number, split in enumerate(splits)
+    }
 
 
 def keys_of_candidates(
-    candidates: Sequence[Candidate], plan: RunPlan, scoring: Any, X: Any, y: Any, entropy: Any, splits: Sequence[bytes]
+    candidates: Sequence[Candidate],
+    plan: RunPlan,
+    scoring: Any,
+    X: Any,
+    y: Any,
+    entropy: Any,
+    splits: Sequence[bytes],
 ) -> dict[int, bytes]:
     """The key of each run of a search, of which run s·C + c is that of candidate c, one of C, on split s."""
     common = digest_of(X=X, y=y, scoring=scoring, **_of_plan(plan))
     own = [
-        digest_of(common=common, estimator=candidate.estimator, seeds=entropy if candidate.seeds else None)
+        digest_of(
+            common=common,
+            estimator=candidate.estimator,
+            seeds=entropy if candidate.seeds else None,
+        )
         for candidate in candidates
     ]
     # By the number of the split, not of the run: the order of the candidates does not matter.
     runs = enumerate(product(enumerate(splits), own))
-    return {number: key_of_call(candidate, split, at) for number, ((at, split), candidate) in runs}
+    return {
+        number: key_of_call(candidate, split, at)
+        for number, ((at, split), candidate) in runs
+    }
 
 
 def _of_plan(plan: RunPlan) -> dict[str, Any]:
     return {
-        **{f"fit parameter {name}": value for name, value in sorted(plan.fit_params.items())},
-        **{f"score parameter {name}": value for name, value in sorted(plan.score_params.items())},
+        **{
+            f"fit parameter {name}": value
+            for name, value in sorted(plan.fit_params.items())
+        },
+        **{
+            f"score parameter {name}": value
+            for name, value in sorted(plan.score_params.items())
+        },
         "readers": plan.readers,
         "versions": (skstab.__version__, sklearn.__version__),
     }
@@ -83,7 +117,9 @@ def _of_plan(plan: RunPlan) -> dict[str, Any]:
 
 def _fields_unless_failed(run: Run) -> dict[str, Any] | None:
     """What is stored of a run; one of which something failed is tried again next time."""
-    return _fields_of(run) if run.fit_error is None and run.score_error is None else None
+    return (
+        _fields_of(run) if run.fit_error is None and run.score_error is None else None
+    )
 
 
 def _fields_of(run: Run) -> dict[str, Any]:
@@ -96,45 +132,66 @@ def _fields_of(run: Run) -> dict[str, Any]:
     fields["why_no_importances"] = run.selection.why_no_importances
     if run.selection.outputs is not None:
         names, inputs, support = run.selection.outputs
-        fields |= {"output_names": list(names), "output_inputs": inputs, "output_support": support}
+        fields |= {
+            "output_names": list(names),
+            "output_inputs": inputs,
+            "output_support": support,
+        }
     for name in _ROWS:
         row = getattr(run.selection, name)
         if row is not None:
-            fields[f"{name}_indices"], fields[f"{name}_values"] = row.indices, row.values
+            fields[f"{name}_indices"], fields[f"{name}_values"] = (
+                row.indices,
+                row.values,
+            )
     return fields
 
 
 def _run_of(fields: Mapping[str, Any], n_features: int) -> Run:
     scores = dict(zip(fields["score_names"], fields["scores"].tolist(), strict=True))
-    support, importances, coef = (_dense_row(fields, name, n_features) for name in _ROWS)
+    support, importances, coef = (
+        _dense_row(fields, name, n_features) for name in _ROWS
+    )
     selection = Selection(support, importances, coef, has_selector=True)
     return Run(
         Reading(selection, _outputs_of(fields), fields["why_no_importances"]).packed(),
         scores=scores,
         rows=_rows_of(fields, scores),
         fit_time=fields["fit_time"],
-        score_time=fields.get("score_time", np.nan),  # which files of earlier fits do not have
+        score_time=fields.get(
+            "score_time", np.nan
+        ),  # which files of earlier fits do not have
     )
 
 
 def _outputs_of(fields: Mapping[str, Any]) -> Any:
     if "output_names" not in fields:
         return None
-    return StoredOutputs(fields["output_names"], fields["output_inputs"], fields["output_support"])
+    return StoredOutputs(
+        fields["output_names"], fields["output_inputs"], fields["output_support"]
+    )
 
 
 def _rows_of(fields: Mapping[str, Any], scores: dict[str, float]) -> RowScored | None:
     if "predictions" not in fields:
         return None
-    losses = {name: fields[f"losses {name}"] for name in scores if f"losses {name}" in fields}
-    return RowScored({name: scores[name] for name in losses}, losses, fields["predictions"])
+    losses = {
+        name: fields[f"losses {name}"] for name in scores if f"losses {name}" in fields
+    }
+    return RowScored(
+        {name: scores[name] for name in losses}, losses, fields["predictions"]
+    )
 
 
 def _storable(predictions: Any) -> Any:
     """Predicted labels as an array of text or numbers."""
-    plain = np.asarray(predictions.tolist()) if predictions.dtype == object else predictions
+    plain = (
+        np.asarray(predictions.tolist()) if predictions.dtype == object else predictions
+    )
     if plain.dtype == object:
-        raise TypeError("checkpoint can't store what was predicted: the classes must be all text or all numbers")
+        raise TypeError(
+            "checkpoint can't store what was predicted: the classes must be all text or all numbers"
+        )
     return plain
 
 

@@ -13,13 +13,22 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectKBest,
+    SelectPercentile,
+)
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
 from skstab._checks import is_int, is_number
 from skstab._compat import check_own_parameters, squared_importances
-from skstab._linear_paths.least_squares import models_on_reduced, prefers_reduced, reduced_rows
+from skstab._linear_paths.least_squares import (
+    models_on_reduced,
+    prefers_reduced,
+    reduced_rows,
+)
 from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_models
 from skstab._typing import IntArray
 from skstab.model_selection._shared_predictions import sharing_predictions
@@ -39,7 +48,9 @@ def followed_parameters(step: Any) -> tuple[str, ...]:
     if type(step) in _SIZES:
         return (_SIZES[type(step)],)
     if type(step) is SelectFromModel:
-        known = not step.prefit and step.max_features is None and _has_path(step.estimator)
+        known = (
+            not step.prefit and step.max_features is None and _has_path(step.estimator)
+        )
         return (f"estimator__{PARAMETERS[type(step.estimator)]}",) if known else ()
     own: tuple[str, ...] = getattr(step, "__skstab_followed__", ())
     return own or ((PARAMETERS[type(step)],) if _has_path(step) else ())
@@ -65,7 +76,9 @@ class LastCall:
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         asked = (function, *args)
-        if len(asked) != len(self.known) or any(a is not b for a, b in zip(asked, self.known, strict=True)):
+        if len(asked) != len(self.known) or any(
+            a is not b for a, b in zip(asked, self.known, strict=True)
+        ):
             self.known, self.result = asked, function(*args)
         return self.result
 
@@ -103,17 +116,25 @@ def fit_together(
     fitted : list of estimators or None
         One for each setting.
     """
-    values = [value for setting in settings for value in setting.values()]  # of steps that follow one parameter
+    values = [
+        value for setting in settings for value in setting.values()
+    ]  # of steps that follow one parameter
     if type(step) in PARAMETERS or type(step) is SelectFromModel:
         known = fit_params.keys() <= {"sample_weight"}
         weight = fit_params.get("sample_weight")
-        return _fit_path(step, values, X, y, weight, last or LastCall()) if known else None
+        return (
+            _fit_path(step, values, X, y, weight, last or LastCall()) if known else None
+        )
     if fit_params:
         return None
     if type(step) in (SelectKBest, SelectPercentile):
         return _fit_filter(step, values, X, y)
     if type(step) is RFE:
-        return _fit_rfe(step, values, X, y) if all(_is_size(value, X.shape[1]) for value in values) else None
+        return (
+            _fit_rfe(step, values, X, y)
+            if all(_is_size(value, X.shape[1]) for value in values)
+            else None
+        )
     fitted: list[Any] | None = step.__skstab_fit_each__(settings, X, y)
     return fitted
 
@@ -121,12 +142,18 @@ def fit_together(
 # -- paths of sparse models --------------------------------------------------------------------------------------------
 
 
-def _fit_path(step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: Any, last: LastCall) -> list[Any] | None:
+def _fit_path(
+    step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: Any, last: LastCall
+) -> list[Any] | None:
     model = step.estimator if type(step) is SelectFromModel else step
-    if y is None or (is_classifier(model) and len(np.unique(y)) < 2):  # an error, which the model words itself
+    if y is None or (
+        is_classifier(model) and len(np.unique(y)) < 2
+    ):  # an error, which the model words itself
         return None
     if prefers_reduced(model, X, sample_weight):
-        found = models_on_reduced(model, last(reduced_rows, X, y, model.fit_intercept), values)
+        found = models_on_reduced(
+            model, last(reduced_rows, X, y, model.fit_intercept), values
+        )
     else:
         found = linear_models(model, X, y, values, sample_weight=sample_weight)
     if found is None:
@@ -148,18 +175,40 @@ def _template(model: Any, X: Any, y: Any) -> Any:
     return fitted
 
 
-def _linear_model(template: Any, values: Sequence[float], found: LinearModels, is_flat: bool, place: int) -> Any:
+def _linear_model(
+    template: Any,
+    values: Sequence[float],
+    found: LinearModels,
+    is_flat: bool,
+    place: int,
+) -> Any:
     """A fitted model with the coefficients of one value, in the shapes that a fit gives them."""
     fitted = copy(template)
     setattr(fitted, PARAMETERS[type(template)], values[place])
-    coef, intercept, n_iter = found.coefs[place], found.intercepts[place], found.n_iter[place]
+    coef, intercept, n_iter = (
+        found.coefs[place],
+        found.intercepts[place],
+        found.n_iter[place],
+    )
     if hasattr(template, "classes_"):
         fitted.coef_, fitted.intercept_ = coef, intercept
-        fitted.n_iter_ = n_iter.astype(np.int32) if type(template) is LogisticRegression else int(n_iter.max())
+        fitted.n_iter_ = (
+            n_iter.astype(np.int32)
+            if type(template) is LogisticRegression
+            else int(n_iter.max())
+        )
     else:
-        fitted.coef_, fitted.dual_gap_, fitted.n_iter_ = coef, found.gaps[place], n_iter.tolist()
+        fitted.coef_, fitted.dual_gap_, fitted.n_iter_ = (
+            coef,
+            found.gaps[place],
+            n_iter.tolist(),
+        )
         if len(coef) == 1:
-            fitted.coef_, fitted.dual_gap_, fitted.n_iter_ = coef[0], fitted.dual_gap_[0], fitted.n_iter_[0]
+            fitted.coef_, fitted.dual_gap_, fitted.n_iter_ = (
+                coef[0],
+                fitted.dual_gap_[0],
+                fitted.n_iter_[0],
+            )
         fitted.intercept_ = intercept[0] if is_flat else intercept
     if not (template.fit_intercept or getattr(template, "solver", None) == "saga"):
         fitted.intercept_ = 0.0
@@ -168,7 +217,9 @@ def _linear_model(template: Any, values: Sequence[float], found: LinearModels, i
 
 def _selector(selector: SelectFromModel, model: Any) -> SelectFromModel:
     fitted = copy(selector)
-    fitted.estimator = model  # with the value of this sibling; as good as one that is not fitted
+    fitted.estimator = (
+        model  # with the value of this sibling; as good as one that is not fitted
+    )
     fitted.estimator_ = model
     if hasattr(model, "feature_names_in_"):
         fitted.feature_names_in_ = model.feature_names_in_
@@ -209,7 +260,13 @@ def _fit_rfe(rfe: RFE, values: Sequence[Any], X: Any, y: Any) -> list[RFE]:
     for selector, value in zip(fitted, values, strict=True):
         selector.n_features_to_select = value
         rows, target = validate_data(
-            selector, X, y, accept_sparse="csc", ensure_min_features=2, ensure_all_finite=False, multi_output=True
+            selector,
+            X,
+            y,
+            accept_sparse="csc",
+            ensure_min_features=2,
+            ensure_all_finite=False,
+            multi_output=True,
         )
     n_features = rows.shape[1]
     sizes = [_size(value, n_features) for value in values]
@@ -220,7 +277,13 @@ def _fit_rfe(rfe: RFE, values: Sequence[Any], X: Any, y: Any) -> list[RFE]:
 
 
 def _size(value: Any, n_features: int) -> int:
-    return n_features // 2 if value is None else int(value) if is_int(value) else int(n_features * value)
+    return (
+        n_features // 2
+        if value is None
+        else int(value)
+        if is_int(value)
+        else int(n_features * value)
+    )
 
 
 def _eliminate(rfe: RFE, least: int, X: Any, y: Any) -> list[IntArray]:
@@ -230,7 +293,13 @@ def _eliminate(rfe: RFE, least: int, X: Any, y: Any) -> list[IntArray]:
     left, rounds = np.arange(n_features), []
     while len(left) > least:
         model = clone(rfe.estimator).fit(X[:, left], y)
-        ranked = left[np.ravel(np.argsort(squared_importances(model, rfe.importance_getter), kind="stable"))]
+        ranked = left[
+            np.ravel(
+                np.argsort(
+                    squared_importances(model, rfe.importance_getter), kind="stable"
+                )
+            )
+        ]
         rounds.append(ranked)
         left = np.sort(ranked[min(step, len(left) - least) :])
     return [*rounds, left]
@@ -244,5 +313,11 @@ def _finish(selector: RFE, size: int, rounds: list[IntArray], X: Any, y: Any) ->
             break
         support[ranked[: min(len(ranked) - len(left), len(ranked) - size)]] = False
         ranking[~support] += 1
-    selector.support_, selector.ranking_, selector.n_features_ = support, ranking, support.sum()
-    selector.estimator_ = clone(selector.estimator).fit(X[:, np.flatnonzero(support)], y)
+    selector.support_, selector.ranking_, selector.n_features_ = (
+        support,
+        ranking,
+        support.sum(),
+    )
+    selector.estimator_ = clone(selector.estimator).fit(
+        X[:, np.flatnonzero(support)], y
+    )

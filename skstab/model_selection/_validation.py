@@ -30,15 +30,32 @@ def check_stability_cv(estimator: Any) -> None:
         estimator,
         {
             "estimator": ("an estimator with fit and get_params", is_estimator),
-            "support": ("'refit' or 'consensus'", lambda value: value in ("refit", "consensus")),
-            "threshold": ("a number above 0 and at most 1", lambda value: is_number(value, above=0, most=1)),
-            "importance_getter": ("a string or a callable", lambda value: isinstance(value, str) or callable(value)),
+            "support": (
+                "'refit' or 'consensus'",
+                lambda value: value in ("refit", "consensus"),
+            ),
+            "threshold": (
+                "a number above 0 and at most 1",
+                lambda value: is_number(value, above=0, most=1),
+            ),
+            "importance_getter": (
+                "a string or a callable",
+                lambda value: isinstance(value, str) or callable(value),
+            ),
             "perturb": (
                 "None, 'seed' or a positive number",
-                lambda value: value is None or value == "seed" or is_number(value, above=0),
+                lambda value: (
+                    value is None or value == "seed" or is_number(value, above=0)
+                ),
             ),
-            "error_score": ("'raise' or a number", lambda value: value == "raise" or is_real(value)),
-            "target_width": ("None or a positive number", lambda value: value is None or is_number(value, above=0)),
+            "error_score": (
+                "'raise' or a number",
+                lambda value: value == "raise" or is_real(value),
+            ),
+            "target_width": (
+                "None or a positive number",
+                lambda value: value is None or is_number(value, above=0),
+            ),
             "n_jobs": ("None or an int other than 0", is_n_jobs),
             "verbose": ("an int of at least 0", is_verbosity),
             "scale_importances": ("a bool", is_bool),
@@ -51,8 +68,12 @@ def check_stability_cv(estimator: Any) -> None:
         },
     )
     if estimator.return_estimators and estimator.checkpoint is not None:
-        raise ValueError("return_estimators=True needs checkpoint=None, since a checkpoint does not store estimators")
-    if estimator.perturb == "seed" and not random_parameters(estimator.estimator, everywhere=True):
+        raise ValueError(
+            "return_estimators=True needs checkpoint=None, since a checkpoint does not store estimators"
+        )
+    if estimator.perturb == "seed" and not random_parameters(
+        estimator.estimator, everywhere=True
+    ):
         raise ValueError(
             "perturb='seed' needs an estimator with a random_state, else all runs are the same; "
             f"{type(estimator.estimator).__name__} has none"
@@ -66,14 +87,23 @@ def check_stability_search(search: Any) -> None:
         {
             "estimator": ("an estimator with fit and get_params", is_estimator),
             "param_grid": ("a dict or a list of dicts", _is_grid),
-            "n_iter": ("None or an int of at least 1", lambda value: value is None or is_int(value, 1)),
+            "n_iter": (
+                "None or an int of at least 1",
+                lambda value: value is None or is_int(value, 1),
+            ),
             "checkpoint": (
                 "None, a string or a path",
                 lambda value: value is None or isinstance(value, str | PathLike),
             ),
-            "refit": ("a string or a callable", lambda value: isinstance(value, str) or callable(value)),
+            "refit": (
+                "a string or a callable",
+                lambda value: isinstance(value, str) or callable(value),
+            ),
             "n_jobs": ("None or an int other than 0", is_n_jobs),
-            "error_score": ("'raise' or a number", lambda value: value == "raise" or is_real(value)),
+            "error_score": (
+                "'raise' or a number",
+                lambda value: value == "raise" or is_real(value),
+            ),
         },
     )
 
@@ -101,20 +131,30 @@ def check_jobs(n_jobs: Any, verbose: Any = 0) -> None:
 def check_estimator(estimator: Any) -> None:
     """Check an argument that is not a parameter of an object."""
     if not is_estimator(estimator):
-        raise ValueError(f"estimator must be an estimator with fit and get_params, got {estimator!r}")
+        raise ValueError(
+            f"estimator must be an estimator with fit and get_params, got {estimator!r}"
+        )
 
 
 def check_rows(X: Any, y: Any, *, needs_classes: bool) -> None:
     """Check that there is something to resample, and something to select from."""
     if len(X.shape) != 2:
-        raise ValueError(f"X must be a 2D array of rows and features, got one of shape {X.shape}")
+        raise ValueError(
+            f"X must be a 2D array of rows and features, got one of shape {X.shape}"
+        )
     if X.shape[1] == 0:
         raise ValueError(
             f"X must have features to select: found 0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
         )
     if X.shape[0] < 2:
-        raise ValueError(f"X must have at least 2 rows to resample, got n_samples={X.shape[0]}")
+        raise ValueError(
+            f"X must have at least 2 rows to resample, got n_samples={X.shape[0]}"
+        )
     with naming("y"):
-        has_one_class = needs_classes and is_labelled(y) and len(np.unique(np.asarray(y))) < 2
+        has_one_class = (
+            needs_classes and is_labelled(y) and len(np.unique(np.asarray(y))) < 2
+        )
     if has_one_class:
-        raise ValueError("y must have at least 2 classes to select features by, got one class")
+        raise ValueError(
+            "y must have at least 2 classes to select features by, got one class"
+        )

@@ -18,7 +18,14 @@ from skstab._typing import IntArray
 from skstab._warnings import describe, warn_user
 from skstab.model_selection._resampling import pairs_of
 from skstab.model_selection._row_scores import RowScored, score_by_row
-from skstab.runs import Reading, Runs, read_emptied, read_run, reading_with, registered_readers
+from skstab.runs import (
+    Reading,
+    Runs,
+    read_emptied,
+    read_run,
+    reading_with,
+    registered_readers,
+)
 
 
 class Task(NamedTuple):
@@ -37,7 +44,9 @@ class RunPlan:
     estimator: Any
     scorer: Any = None
     score_names: tuple[str, ...] = ()
-    row_scores: dict[str, str] = field(default_factory=dict)  # which of the scores are a mean over rows
+    row_scores: dict[str, str] = field(
+        default_factory=dict
+    )  # which of the scores are a mean over rows
     fit_params: dict[str, Any] = field(default_factory=dict)
     score_params: dict[str, Any] = field(default_factory=dict)
     importance_getter: Any = "auto"
@@ -48,7 +57,9 @@ class RunPlan:
     seeds: tuple[str, ...] = ()  # names of the parameters that each run seeds
     keep_estimators: bool = False
     classes: Any = None  # of a classifier, in the order of their codes
-    readers: tuple[Any, ...] = field(default_factory=registered_readers)  # those of the process that made the plan
+    readers: tuple[Any, ...] = field(
+        default_factory=registered_readers
+    )  # those of the process that made the plan
 
     def failed(self, error: Exception) -> Run:
         """The outcome of a run that can't be made: it is left out, unless errors are to be raised."""
@@ -56,15 +67,21 @@ class RunPlan:
             raise error
         return Run(fit_error=describe(error))
 
-    def failed_fit(self, error: Exception, estimator: Any, n_features: int, seconds: float) -> Run:
+    def failed_fit(
+        self, error: Exception, estimator: Any, n_features: int, seconds: float
+    ) -> Run:
         """The outcome of a fit that failed: a selection of nothing where that is the reason, without a score."""
         if self.error_score == "raise":
             raise error
         emptied = read_emptied(estimator, n_features)
         if emptied is None:
             return Run(fit_error=describe(error))
-        why = None if self.scorer is None else f"nothing was selected: {describe(error)}"
-        return Run(emptied.packed(), scores={}, score_error=why, fit_time=seconds, emptied=True)
+        why = (
+            None if self.scorer is None else f"nothing was selected: {describe(error)}"
+        )
+        return Run(
+            emptied.packed(), scores={}, score_error=why, fit_time=seconds, emptied=True
+        )
 
     def read(self, estimator: Any, X: Any, y: Any) -> Reading:
         """Read what a fitted estimator selected."""
@@ -84,12 +101,16 @@ class Run(NamedTuple):
     selection: Any = None  # packed, without its zeros
     scores: dict[str, float] | None = None
     score_error: str | None = None
-    rows: RowScored | None = None  # loss and prediction of each test row, where the score is a mean over rows
+    rows: RowScored | None = (
+        None  # loss and prediction of each test row, where the score is a mean over rows
+    )
     fit_time: float = np.nan
     score_time: float = np.nan
     fit_error: str | None = None
     estimator: Any = None
-    emptied: bool = False  # whether a selector left nothing for the steps after it to be fitted on
+    emptied: bool = (
+        False  # whether a selector left nothing for the steps after it to be fitted on
+    )
 
     @property
     def is_done(self) -> bool:
@@ -97,7 +118,11 @@ class Run(NamedTuple):
         return self.fit_error is not None or self.emptied
 
 
-def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProgress] | None = None) -> list[Task]:
+def tasks_of(
+    splits: Sequence[Any],
+    entropy: Any,
+    progress: Mapping[int, RunProgress] | None = None,
+) -> list[Task]:
     """Give each split a seed of its own, so that neither the worker nor the number of runs matters."""
     around, nobody = progress or {}, RunProgress()
     return [
@@ -109,13 +134,20 @@ def tasks_of(splits: Sequence[Any], entropy: Any, progress: Mapping[int, RunProg
 def run_task(plan: RunPlan, X: Any, y: Any, task: Task) -> Run:
     """Fit, read what was selected, score on the rows left out."""
     estimator = seeded(plan.estimator, plan.seeds, task.seed)
-    X_train, y_train = _perturbed(take_rows(X, task.train), plan.noise, task.seed), _rows(y, task.train)
+    X_train, y_train = (
+        _perturbed(take_rows(X, task.train), plan.noise, task.seed),
+        _rows(y, task.train),
+    )
     params = params_of_rows(X, plan.fit_params, task.train)
     with task.progress.around(estimator, X_train, y_train), reading_with(plan.readers):
         run = _fit(plan, estimator, X_train, y_train, params)
     del X_train, y_train  # their memory serves the test rows
     scored = run if run.is_done else score_rows(run, plan, estimator, X, y, task.test)
-    return scored._replace(estimator=estimator) if plan.keep_estimators and run.fit_error is None else scored
+    return (
+        scored._replace(estimator=estimator)
+        if plan.keep_estimators and run.fit_error is None
+        else scored
+    )
 
 
 def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Run:
@@ -125,11 +157,15 @@ def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) 
         fit_time = time.perf_counter() - start
         chosen = plan.read(estimator, X, y)
     except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other runs continue
-        return plan.failed_fit(error, estimator, X.shape[1], time.perf_counter() - start)
+        return plan.failed_fit(
+            error, estimator, X.shape[1], time.perf_counter() - start
+        )
     return Run(chosen.packed(), fit_time=fit_time)
 
 
-def score_rows(run: Run, plan: RunPlan, estimator: Any, X: Any, y: Any, test: Any) -> Run:
+def score_rows(
+    run: Run, plan: RunPlan, estimator: Any, X: Any, y: Any, test: Any
+) -> Run:
     """Add to a run the scores of its estimator on the rows left out."""
     if plan.scorer is None:
         return run._replace(scores={})
@@ -147,7 +183,9 @@ class RowsLeftOut(NamedTuple):
 def rows_left_out(plan: RunPlan, X: Any, y: Any, test: Any) -> RowsLeftOut:
     """Take the rows that a run left out."""
     target = () if y is None else (take_rows(y, test),)
-    return RowsLeftOut(take_rows(X, test), target, params_of_rows(X, plan.score_params, test))
+    return RowsLeftOut(
+        take_rows(X, test), target, params_of_rows(X, plan.score_params, test)
+    )
 
 
 def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> Run:
@@ -169,8 +207,14 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
             raise
         return run._replace(scores={}, score_error=describe(error))
     # A multi-metric scorer returns the traceback of a metric that failed as its score.
-    errors = [score.strip().splitlines()[-1] for score in scores.values() if isinstance(score, str)]
-    known = {name: score for name, score in scores.items() if not isinstance(score, str)}
+    errors = [
+        score.strip().splitlines()[-1]
+        for score in scores.values()
+        if isinstance(score, str)
+    ]
+    known = {
+        name: score for name, score in scores.items() if not isinstance(score, str)
+    }
     return run._replace(scores=known, score_error=next(iter(errors), None), rows=rows)
 
 
@@ -192,9 +236,13 @@ def _perturbed(X: Any, noise: Any, seed: Any) -> Any:
     if noise is None:
         return X
     # A stream of its own: the estimator's seeds come from the parent sequence.
-    rng = np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1)))
+    rng = np.random.default_rng(
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+    )
     drawn = rng.standard_normal(X.shape) * noise
-    return type(X)(X.to_numpy() + drawn, schema=X.columns) if _is_polars(X) else X + drawn
+    return (
+        type(X)(X.to_numpy() + drawn, schema=X.columns) if _is_polars(X) else X + drawn
+    )
 
 
 def _is_polars(X: Any) -> bool:
@@ -203,14 +251,18 @@ def _is_polars(X: Any) -> bool:
 
 def noise_scale(X: Any, scale: float) -> Any:
     """Standard deviation of the noise on each feature."""
-    if issparse(X) or not (isinstance(X, np.ndarray) or hasattr(X, "iloc") or _is_polars(X)):
+    if issparse(X) or not (
+        isinstance(X, np.ndarray) or hasattr(X, "iloc") or _is_polars(X)
+    ):
         raise TypeError(
             f"perturb={scale!r} adds noise to every entry, for which X must be a dense array or a pandas or polars "
             "DataFrame"
         )
     table = X.to_numpy() if _is_polars(X) else X
     # Without the missing values, to which noise adds nothing.
-    return scale * np.nan_to_num(pd.DataFrame(table).std(axis=0, ddof=0).to_numpy(np.float64))
+    return scale * np.nan_to_num(
+        pd.DataFrame(table).std(axis=0, ddof=0).to_numpy(np.float64)
+    )
 
 
 # -- collecting --------------------------------------------------------------------------------------------------------
@@ -233,23 +285,36 @@ def collect(
     done = [run for run in runs if run.fit_error is None]
     seen = dict.fromkeys(name for run in done for name in run.scores or ())
     # A callable may return scores of any names; otherwise those are known though all failed.
-    names = seen or dict.fromkeys(plan.score_names if done and plan.scorer is not None else ())
-    of_all = np.arange(len(runs)) if numbers is None else np.asarray(numbers, dtype=np.int64)
+    names = seen or dict.fromkeys(
+        plan.score_names if done and plan.scorer is not None else ()
+    )
+    of_all = (
+        np.arange(len(runs)) if numbers is None else np.asarray(numbers, dtype=np.int64)
+    )
     of_done = of_all[np.flatnonzero([run.fit_error is None for run in runs])]
     pairs = pairs_of(splits)
     return Runs.from_selections(
         [run.selection for run in done if run.selection is not None],
-        scores={name: np.array([(run.scores or {}).get(name, plan.error_score) for run in done]) for name in names},
+        scores={
+            name: np.array(
+                [(run.scores or {}).get(name, plan.error_score) for run in done]
+            )
+            for name in names
+        },
         fit_times=np.array([run.fit_time for run in done]),
         split_numbers=of_done,
         pairs=None if pairs is None else pairs[of_done],
         n_failed=len(runs) - len(done),
-        **row_tables(done, [splits[number][1] for number in of_done.tolist()], plan, n_rows),
+        **row_tables(
+            done, [splits[number][1] for number in of_done.tolist()], plan, n_rows
+        ),
         **declared,
     )
 
 
-def row_tables(runs: Sequence[Run], tests: Sequence[Any], plan: RunPlan, n_rows: int) -> dict[str, Any]:
+def row_tables(
+    runs: Sequence[Run], tests: Sequence[Any], plan: RunPlan, n_rows: int
+) -> dict[str, Any]:
     """Losses and predictions, runs × rows, NaN for the rows that a run did not leave out."""
     if not any(run.rows is not None for run in runs):
         return {}
@@ -267,12 +332,20 @@ def _codes(predictions: Any, classes: Any) -> Any:
     """Predicted numbers as they are, predicted classes by their place among the classes; NaN for several outputs."""
     if predictions.ndim > 1 and predictions.shape[1] > 1:
         return np.nan
-    return predictions.ravel() if classes is None else np.searchsorted(classes, predictions.ravel())
+    return (
+        predictions.ravel()
+        if classes is None
+        else np.searchsorted(classes, predictions.ravel())
+    )
 
 
-def join_in_order(runs: Runs | None, part: Runs, missing_score: Any) -> tuple[Runs, IntArray]:
+def join_in_order(
+    runs: Runs | None, part: Runs, missing_score: Any
+) -> tuple[Runs, IntArray]:
     """Join runs of other splits to those there are, in the order of the splits; return that order too."""
-    joined = part if runs is None else Runs.concat([runs, part], missing_score=missing_score)
+    joined = (
+        part if runs is None else Runs.concat([runs, part], missing_score=missing_score)
+    )
     order = np.argsort(joined.split_numbers, kind="stable")
     if (np.diff(order) > 0).all():
         return joined, order
@@ -284,7 +357,9 @@ def report_failures(runs: Sequence[Run], n_done: int, error_score: Any) -> None:
     failed = [run.fit_error for run in runs if run.fit_error is not None]
     unscored = [run.score_error for run in runs if run.score_error is not None]
     if n_done < 2:
-        raise ValueError(f"{len(failed)} of {len(runs)} runs failed, too many to compare the rest: {failed[0]}")
+        raise ValueError(
+            f"{len(failed)} of {len(runs)} runs failed, too many to compare the rest: {failed[0]}"
+        )
     if failed:
         warn_user(
             f"{len(failed)} of {len(runs)} runs failed and are left out; the first one with {failed[0]}",

@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skstab._checks import naming
 from skstab.runs._rows import in_one_form
-from skstab.runs._selection import last_step_of, selection_of, support_of, why_no_support
+from skstab.runs._selection import (
+    last_step_of,
+    selection_of,
+    support_of,
+    why_no_support,
+)
 
 __all__ = ["collect_supports", "tables_of_estimators"]
 
@@ -57,7 +62,11 @@ def collect_supports(source: Any) -> np.ndarray | csr_array:
     >>> supports.sum(axis=1)
     array([2, 2, 2])
     """
-    supports = _supports_of_splits(source) if hasattr(source, "fit") else _supports_of_runs(_estimators(source))
+    supports = (
+        _supports_of_splits(source)
+        if hasattr(source, "fit")
+        else _supports_of_runs(_estimators(source))
+    )
     (table,) = in_one_form(supports, best=True)
     return table
 
@@ -65,11 +74,19 @@ def collect_supports(source: Any) -> np.ndarray | csr_array:
 def tables_of_estimators(fitted: Any) -> tuple[Any, Any, Any, Any]:
     """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
     if hasattr(fitted, "fit"):
-        return collect_supports(fitted), None, None, getattr(fitted, "feature_names_in_", None)
+        return (
+            collect_supports(fitted),
+            None,
+            None,
+            getattr(fitted, "feature_names_in_", None),
+        )
     runs = _estimators(fitted)
     supports = collect_supports(runs)
     importances, coefs = zip(*map(_weights_of, runs), strict=True)
-    names = next((run.feature_names_in_ for run in runs if hasattr(run, "feature_names_in_")), None)
+    names = next(
+        (run.feature_names_in_ for run in runs if hasattr(run, "feature_names_in_")),
+        None,
+    )
     return supports, _stacked(importances), _stacked(coefs), names
 
 
@@ -90,7 +107,9 @@ def _stacked(rows: Iterable[Any]) -> Any:
 def _estimators(source: Any) -> list[Any]:
     if isinstance(source, Mapping):
         if "estimator" not in source:
-            raise ValueError("the dict has no key 'estimator': call cross_validate(..., return_estimator=True)")
+            raise ValueError(
+                "the dict has no key 'estimator': call cross_validate(..., return_estimator=True)"
+            )
         source = source["estimator"]
     if not isinstance(source, Iterable) or isinstance(source, str):
         raise TypeError(
@@ -110,8 +129,19 @@ def _supports_of_runs(runs: list[Any]) -> np.ndarray:
         raise ValueError(
             f"the estimators must be fitted on the same features, got different numbers of features: {counts}"
         )
-    if len({tuple(run.feature_names_in_) for run in runs if hasattr(run, "feature_names_in_")}) > 1:
-        raise ValueError("the estimators must be fitted on the same features, got different names or order")
+    if (
+        len(
+            {
+                tuple(run.feature_names_in_)
+                for run in runs
+                if hasattr(run, "feature_names_in_")
+            }
+        )
+        > 1
+    ):
+        raise ValueError(
+            "the estimators must be fitted on the same features, got different names or order"
+        )
     return np.vstack(supports)
 
 
@@ -134,7 +164,11 @@ def _supports_of_splits(estimator: Any) -> np.ndarray:
     check_is_fitted(estimator)
     rfecv, columns, n_features = last_step_of(estimator)
     results = getattr(rfecv, "cv_results_", {})
-    keys = [f"split{i}_support" for i in range(len(results)) if f"split{i}_support" in results]
+    keys = [
+        f"split{i}_support"
+        for i in range(len(results))
+        if f"split{i}_support" in results
+    ]
     if not keys:
         raise ValueError(
             f"one {type(estimator).__name__} is one run, unless it is an RFECV, which keeps the supports of its "

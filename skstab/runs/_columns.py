@@ -54,14 +54,19 @@ class Mapped(NamedTuple):
             return Mapped(self.inputs[step.inputs])
         before = self.labels or (_INPUT,) * len(self.inputs)
         after = step.labels or (_INPUT,) * len(step.inputs)
-        labels = [label.replace(_INPUT, before[i]) for label, i in zip(after, step.inputs.tolist(), strict=True)]
+        labels = [
+            label.replace(_INPUT, before[i])
+            for label, i in zip(after, step.inputs.tolist(), strict=True)
+        ]
         return Mapped(self.inputs[step.inputs], tuple(labels))
 
     def names(self, input_names: Sequence[Any]) -> list[str]:
         """Name the outputs after their inputs."""
         labels = self.labels or (_INPUT,) * len(self.inputs)
         named = zip(labels, self.inputs.tolist(), strict=True)
-        return [label.replace(_INPUT, str(input_names[column])) for label, column in named]
+        return [
+            label.replace(_INPUT, str(input_names[column])) for label, column in named
+        ]
 
 
 @naming("transformer", "n_features")
@@ -88,7 +93,9 @@ def input_columns(transformer: Any, n_features: int) -> IntArray:
     array([1, 2])
     """
     if isinstance(transformer, type):
-        raise TypeError(f"transformer must be a fitted object, not a class, got {transformer!r}")
+        raise TypeError(
+            f"transformer must be a fitted object, not a class, got {transformer!r}"
+        )
     check_int(n_features, "n_features", least=0)
     if isinstance(transformer, Pipeline):
         return _through(steps_of(transformer), "", n_features).inputs
@@ -112,7 +119,9 @@ def output_to_input_columns(name: str, step: Any, n_in: int) -> Mapped:
 def _through(steps: Sequence[tuple[str, Any]], prefix: str, n_in: int) -> Mapped:
     mapped = Mapped(np.arange(n_in))
     for name, step in steps:
-        mapped = mapped.then(output_to_input_columns(f"{prefix}{name}", step, len(mapped.inputs)))
+        mapped = mapped.then(
+            output_to_input_columns(f"{prefix}{name}", step, len(mapped.inputs))
+        )
     return mapped
 
 
@@ -124,7 +133,9 @@ def kept_columns(step: Any, n_in: int) -> IntArray | None:
     read = read_by_readers(step)
     if read is None or read.support is None:
         return unread_columns(step, n_in)
-    return columns_of(read.support, n_in, f"the support that a reader returns for {class_name(step)}")
+    return columns_of(
+        read.support, n_in, f"the support that a reader returns for {class_name(step)}"
+    )
 
 
 def unread_columns(step: Any, n_in: int) -> IntArray | None:
@@ -138,7 +149,11 @@ def unread_columns(step: Any, n_in: int) -> IntArray | None:
 
 def _has_support(step: Any) -> bool:
     # The `support_` of a support vector machine are rows.
-    return hasattr(step, "support_") and hasattr(step, "transform") and not hasattr(step, "dual_coef_")
+    return (
+        hasattr(step, "support_")
+        and hasattr(step, "transform")
+        and not hasattr(step, "dual_coef_")
+    )
 
 
 def parts_select(step: Any) -> bool:
@@ -171,25 +186,41 @@ def _side_by_side(parts: Sequence[Mapped]) -> Mapped:
     inputs = np.concatenate([part.inputs for part in parts])
     if all(part.labels is None for part in parts):
         return Mapped(inputs)
-    return Mapped(inputs, tuple(label for part in parts for label in part.labels or (_INPUT,) * len(part.inputs)))
+    return Mapped(
+        inputs,
+        tuple(
+            label
+            for part in parts
+            for label in part.labels or (_INPUT,) * len(part.inputs)
+        ),
+    )
 
 
-def _parts(name: str, step: ColumnTransformer | FeatureUnion, n_in: int) -> Iterator[Mapped]:
+def _parts(
+    name: str, step: ColumnTransformer | FeatureUnion, n_in: int
+) -> Iterator[Mapped]:
     """Map the parts of a step that stand side by side, in the order of their output."""
     for inner, part, columns in _parts_with_columns(step, n_in):
         if isinstance(part, str):
             yield Mapped(columns if part == "passthrough" else columns[:0])
         elif len(columns):  # a part without columns is not even fitted
-            yield Mapped(columns).then(output_to_input_columns(f"{name}__{inner}", part, len(columns)))
+            yield Mapped(columns).then(
+                output_to_input_columns(f"{name}__{inner}", part, len(columns))
+            )
 
 
-def _parts_with_columns(step: ColumnTransformer | FeatureUnion, n_in: int) -> list[tuple[str, Any, IntArray]]:
+def _parts_with_columns(
+    step: ColumnTransformer | FeatureUnion, n_in: int
+) -> list[tuple[str, Any, IntArray]]:
     every = np.arange(n_in)
     if isinstance(step, FeatureUnion):
         return [(name, part, every) for name, part in step.transformer_list]
     names = getattr(step, "feature_names_in_", None)
     row = every[None] if names is None else pd.DataFrame(every[None], columns=names)
-    return [(name, part, np.ravel(take_columns(row, columns))) for name, part, columns in step.transformers_]
+    return [
+        (name, part, np.ravel(take_columns(row, columns)))
+        for name, part, columns in step.transformers_
+    ]
 
 
 # -- steps that pass columns on, or expand them ------------------------------------------------------------------------
@@ -200,7 +231,9 @@ def _keeps_columns(step: Any) -> bool:
     if isinstance(step, FunctionTransformer):
         # A ufunc works element by element; any other function may move or mix columns.
         by_element = step.func is None or isinstance(step.func, np.ufunc)
-        return step.feature_names_out == "one-to-one" or (step.feature_names_out is None and by_element)
+        return step.feature_names_out == "one-to-one" or (
+            step.feature_names_out is None and by_element
+        )
     names_out = getattr(type(step), "get_feature_names_out", None)
     return names_out is OneToOneFeatureMixin.get_feature_names_out
 
@@ -217,7 +250,11 @@ def mapped_by_names(step: Any, n_in: int) -> Mapped | None:
     """Map a step by the names of its outputs; None where they do not say which input each of them is of."""
     mapped = _by_given_names(step, n_in) or _by_own_names(step, n_in)
     # Nothing was expanded where all are called as inputs are.
-    return Mapped(mapped.inputs) if mapped is not None and set(mapped.labels or ()) <= {_INPUT} else mapped
+    return (
+        Mapped(mapped.inputs)
+        if mapped is not None and set(mapped.labels or ()) <= {_INPUT}
+        else mapped
+    )
 
 
 def _by_given_names(step: Any, n_in: int) -> Mapped | None:
@@ -225,11 +262,18 @@ def _by_given_names(step: Any, n_in: int) -> Mapped | None:
     unnamed = copy(step)
     getattr(unnamed, "__dict__", {}).pop("feature_names_in_", None)
     try:
-        names_out = [str(n) for n in unnamed.get_feature_names_out([f"{_OPEN}{i}{_CLOSE}" for i in range(n_in)])]
+        names_out = [
+            str(n)
+            for n in unnamed.get_feature_names_out(
+                [f"{_OPEN}{i}{_CLOSE}" for i in range(n_in)]
+            )
+        ]
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None
     numbers = [set(_NUMBER.findall(name)) for name in names_out]
-    if any(len(found) != 1 for found in numbers) or len(set(names_out)) < len(names_out):
+    if any(len(found) != 1 for found in numbers) or len(set(names_out)) < len(
+        names_out
+    ):
         return None
     inputs = np.array([int(number) for (number,) in numbers], dtype=np.int64)
     return Mapped(inputs, tuple(_NUMBER.sub(_INPUT, name) for name in names_out))
@@ -240,33 +284,53 @@ def _by_own_names(step: Any, n_in: int) -> Mapped | None:
     # ClassName0, ClassName1, ... are new features even where the input happens to have such names.
     if isinstance(step, ClassNamePrefixFeaturesOutMixin):
         return None
-    names = [str(name) for name in getattr(step, "feature_names_in_", [f"x{i}" for i in range(n_in)])]
+    names = [
+        str(name)
+        for name in getattr(step, "feature_names_in_", [f"x{i}" for i in range(n_in)])
+    ]
     try:
         names_out = [str(name) for name in step.get_feature_names_out()]
     except (AttributeError, TypeError, ValueError):
         return None
     owners = {name: name for name in names} | _owners(step)
-    known = len(names) == n_in and len(set(names_out)) == len(names_out) and owners.keys() >= set(names_out)
+    known = (
+        len(names) == n_in
+        and len(set(names_out)) == len(names_out)
+        and owners.keys() >= set(names_out)
+    )
     if not known or not set(names) >= {owners[name] for name in names_out}:
         return None
     position = {name: i for i, name in enumerate(names)}
     labels = tuple(_INPUT if owners[name] == name else name for name in names_out)
-    return Mapped(np.array([position[owners[name]] for name in names_out], dtype=np.int64), labels)
+    return Mapped(
+        np.array([position[owners[name]] for name in names_out], dtype=np.int64), labels
+    )
 
 
 def _owners(step: Any) -> dict[str, str]:
     """Return the input of each output, where an encoder of another package has it among its attributes."""
     own = getattr(step, "__dict__", {})
     if isinstance(own.get("output_to_input_"), Mapping):  # skrub
-        return {str(output): str(column) for output, column in own["output_to_input_"].items()}
+        return {
+            str(output): str(column)
+            for output, column in own["output_to_input_"].items()
+        }
     if isinstance(own.get("encoder_dict_"), Mapping):  # feature-engine
         encoded = own["encoder_dict_"].items()
-        pairs = [(f"{column}_{value}", str(column)) for column, values in encoded for value in values]
+        pairs = [
+            (f"{column}_{value}", str(column))
+            for column, values in encoded
+            for value in values
+        ]
         return dict(pairs) if len(dict(pairs)) == len(pairs) else {}
     mapping = own.get("mapping")  # category_encoders
     listed = mapping if isinstance(mapping, list) else []
     tables = [table for table in listed if hasattr(table.get("mapping"), "columns")]
-    return {str(output): str(table["col"]) for table in tables for output in table["mapping"].columns}
+    return {
+        str(output): str(table["col"])
+        for table in tables
+        for output in table["mapping"].columns
+    }
 
 
 def _why_unmapped(name: str, step: Any) -> str:
@@ -281,10 +345,14 @@ def _why_unmapped(name: str, step: Any) -> str:
 # -- values over columns -----------------------------------------------------------------------------------------------
 
 
-def scatter_to_input(values: FloatArray, columns: IntArray, n_features: int) -> FloatArray:
+def scatter_to_input(
+    values: FloatArray, columns: IntArray, n_features: int
+) -> FloatArray:
     """Give each of the columns its value and zero to all others."""
     # Adds, because a bagged model may have seen a feature twice.
-    return np.bincount(columns, weights=values, minlength=n_features).astype(np.float64, copy=False)
+    return np.bincount(columns, weights=values, minlength=n_features).astype(
+        np.float64, copy=False
+    )
 
 
 def combine_parts(values: FloatArray, columns: IntArray, n_features: int) -> FloatArray:

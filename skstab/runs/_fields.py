@@ -39,24 +39,38 @@ def check_table(data: Any, name: str, shape: tuple[int, ...]) -> Any:
         return None
     table = as_weights(data, name, least_runs=0)
     if table.shape != shape:
-        raise ValueError(f"{name} must have the shape {shape} of supports, got {table.shape}")
+        raise ValueError(
+            f"{name} must have the shape {shape} of supports, got {table.shape}"
+        )
     return table
 
 
 def check_names(names: NamesLike | None, n_features: int) -> Any:
     """Return the names of the features as an array of objects: those given, or x0, x1 and so on."""
     with naming("feature_names"):
-        given = [f"x{number}" for number in range(n_features)] if names is None else list(names)
+        given = (
+            [f"x{number}" for number in range(n_features)]
+            if names is None
+            else list(names)
+        )
     checked = np.empty(len(given), dtype=object)
-    checked[:] = [name.item() if isinstance(name, np.generic) else name for name in given]
+    checked[:] = [
+        name.item() if isinstance(name, np.generic) else name for name in given
+    ]
     if len(checked) != n_features:
-        raise ValueError(f"feature_names must be {n_features} names, one for each column, got {len(checked)}")
+        raise ValueError(
+            f"feature_names must be {n_features} names, one for each column, got {len(checked)}"
+        )
     return checked
 
 
 def as_list(values: Any) -> Any:
     """Return a list of what may be iterable only once; text, and what is not iterable, as it is."""
-    return list(values) if isinstance(values, Iterable) and not isinstance(values, str) else values
+    return (
+        list(values)
+        if isinstance(values, Iterable) and not isinstance(values, str)
+        else values
+    )
 
 
 def unselected_names(start: int, n_features: int) -> Iterator[str]:
@@ -75,17 +89,25 @@ def check_vector(values: Any, name: str, n_runs: int) -> FloatArray:
     """Check one number per run."""
     vector = _numeric(values, name)
     if vector.shape != (n_runs,):
-        raise ValueError(f"{name} must have one number for each of the {n_runs} runs, got shape {vector.shape}")
+        raise ValueError(
+            f"{name} must have one number for each of the {n_runs} runs, got shape {vector.shape}"
+        )
     return vector
 
 
 def check_named(
-    tables: Mapping[str, Any] | None, name: str, check: Callable[[Any, str, int], FloatArray], n_runs: int
+    tables: Mapping[str, Any] | None,
+    name: str,
+    check: Callable[[Any, str, int], FloatArray],
+    n_runs: int,
 ) -> dict[str, FloatArray]:
     """Check each of several vectors or tables that have names."""
     if not (tables is None or isinstance(tables, Mapping)):
         raise TypeError(f"{name} must be a dict, got {tables!r}")
-    return {str(key): check(values, f"{name}[{key!r}]", n_runs) for key, values in (tables or {}).items()}
+    return {
+        str(key): check(values, f"{name}[{key!r}]", n_runs)
+        for key, values in (tables or {}).items()
+    }
 
 
 def check_numbers(values: Any, name: str, n_runs: int) -> IntArray:
@@ -93,7 +115,9 @@ def check_numbers(values: Any, name: str, n_runs: int) -> IntArray:
     with naming(name):
         numbers = np.asarray(values)
     if numbers.shape != (n_runs,) or (numbers.size and numbers.dtype.kind not in "iu"):
-        raise ValueError(f"{name} must be one int for each of the {n_runs} runs, got {values!r}")
+        raise ValueError(
+            f"{name} must be one int for each of the {n_runs} runs, got {values!r}"
+        )
     return numbers.astype(np.int64, copy=False)
 
 
@@ -101,7 +125,9 @@ def check_rows(values: Any, name: str, n_runs: int) -> FloatArray:
     """Check one number for each run and row."""
     table = _numeric(values, name)
     if table.ndim != 2 or len(table) != n_runs:
-        raise ValueError(f"{name} must have one row for each of the {n_runs} runs, got shape {table.shape}")
+        raise ValueError(
+            f"{name} must have one row for each of the {n_runs} runs, got shape {table.shape}"
+        )
     return table
 
 
@@ -110,7 +136,9 @@ def check_refit(mask: Any, n_features: int) -> BoolArray:
     with naming("refit"):
         checked = np.asarray(mask)
     if checked.dtype != bool or checked.shape != (n_features,):
-        raise ValueError(f"refit must be {n_features} booleans, one for each feature, got {mask!r}")
+        raise ValueError(
+            f"refit must be {n_features} booleans, one for each feature, got {mask!r}"
+        )
     return checked
 
 
@@ -126,9 +154,13 @@ def check_which(which: Any, n_runs: int, name: str = "which") -> IntArray:
     try:
         rows = np.atleast_1d(np.arange(n_runs)[which])
     except (IndexError, OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a slice, ints or booleans for {n_runs} runs: {error}") from error
+        raise ValueError(
+            f"{name} must be a slice, ints or booleans for {n_runs} runs: {error}"
+        ) from error
     if rows.ndim != 1:
-        raise ValueError(f"{name} must be a slice, ints or booleans for {n_runs} runs, got {rows.ndim} dimensions")
+        raise ValueError(
+            f"{name} must be a slice, ints or booleans for {n_runs} runs, got {rows.ndim} dimensions"
+        )
     return rows
 
 
@@ -150,15 +182,24 @@ def join_common(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]
     names = [name for name in parts[0] if all(name in part for part in parts)]
     for name in names:
         if len(widths := {part[name].shape[1] for part in parts}) > 1:
-            raise ValueError(f"row_losses[{name!r}] of parts must be of the same rows, got {sorted(widths)} rows")
+            raise ValueError(
+                f"row_losses[{name!r}] of parts must be of the same rows, got {sorted(widths)} rows"
+            )
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def join_scores(parts: Sequence[dict[str, FloatArray]], sizes: Sequence[int], missing: float) -> dict[str, FloatArray]:
+def join_scores(
+    parts: Sequence[dict[str, FloatArray]], sizes: Sequence[int], missing: float
+) -> dict[str, FloatArray]:
     """Put scores one after the other, with a value for those that a part lacks."""
     names = dict.fromkeys(name for part in parts for name in part)
     return {
-        name: np.concatenate([part.get(name, np.full(size, missing)) for part, size in zip(parts, sizes, strict=True)])
+        name: np.concatenate(
+            [
+                part.get(name, np.full(size, missing))
+                for part, size in zip(parts, sizes, strict=True)
+            ]
+        )
         for name in names
     }
 
@@ -170,5 +211,7 @@ def number_on(parts: Sequence[IntArray | None]) -> Any:
     joined = np.empty(0, dtype=np.int64)
     for numbers in parts:
         repeats = numbers is not None and np.isin(numbers, joined).any()
-        joined = np.concatenate([joined, numbers + joined.max() + 1 if repeats else numbers])
+        joined = np.concatenate(
+            [joined, numbers + joined.max() + 1 if repeats else numbers]
+        )
     return joined

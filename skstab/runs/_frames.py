@@ -32,7 +32,9 @@ def from_frame(frame: Any, features: Sequence[Hashable] | None) -> Tables:
     if {"run", "feature"} <= set(frame.columns):
         return _from_long(frame, features)
     if features is not None:
-        raise ValueError("features goes with a long table, with columns 'run' and 'feature'; a wide one has them all")
+        raise ValueError(
+            "features goes with a long table, with columns 'run' and 'feature'; a wide one has them all"
+        )
     wide = frame.set_index("run") if "run" in frame.columns else frame
     return Tables(wide, None, None, list(wide.columns))
 
@@ -46,18 +48,28 @@ def _from_long(frame: pd.DataFrame, features: Sequence[Hashable] | None) -> Tabl
     column = pd.Index(names).get_indexer(frame["feature"][selected])
     if (column < 0).any():
         unknown = frame["feature"][selected].iloc[int(np.argmax(column < 0))]
-        raise ValueError(f"column 'feature' of frame holds {unknown!r}, which is not in features")
+        raise ValueError(
+            f"column 'feature' of frame holds {unknown!r}, which is not in features"
+        )
     shape, row = (len(runs), len(names)), run[selected]
     if len(set(zip(row.tolist(), column.tolist(), strict=True))) < len(row):
-        raise ValueError("frame must have one row for each selected feature of a run, got some of them twice")
+        raise ValueError(
+            "frame must have one row for each selected feature of a run, got some of them twice"
+        )
     supports = csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=shape)
-    importances, coefs = (_values(frame, name, selected, row, column, shape) for name in _VALUES)
+    importances, coefs = (
+        _values(frame, name, selected, row, column, shape) for name in _VALUES
+    )
     return Tables(supports, importances, coefs, names)
 
 
 def _features_of(column: Any, features: Sequence[Hashable] | None) -> list[Hashable]:
     if features is None:
-        return list(column.cat.categories) if isinstance(column.dtype, pd.CategoricalDtype) else _sorted(column)
+        return (
+            list(column.cat.categories)
+            if isinstance(column.dtype, pd.CategoricalDtype)
+            else _sorted(column)
+        )
     with naming("features"):
         names = list(features)
     with naming("features"):
@@ -71,35 +83,53 @@ def _sorted(column: Any) -> list[Hashable]:
     try:
         return sorted(column.dropna().unique())
     except TypeError as error:
-        raise ValueError(f"column 'feature' of frame cannot be sorted, give features: {error}") from error
+        raise ValueError(
+            f"column 'feature' of frame cannot be sorted, give features: {error}"
+        ) from error
 
 
-def _values(frame: pd.DataFrame, name: str, selected: Any, row: Any, column: Any, shape: tuple[int, int]) -> Any:
+def _values(
+    frame: pd.DataFrame,
+    name: str,
+    selected: Any,
+    row: Any,
+    column: Any,
+    shape: tuple[int, int],
+) -> Any:
     if name not in frame.columns:
         return None
     try:
         values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)[selected]
     except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} of frame must hold numbers: {error}") from error
+        raise ValueError(
+            f"column {name!r} of frame must hold numbers: {error}"
+        ) from error
     return csr_array((values, (row, column)), shape=shape)
 
 
 def _entries(table: Any, rows: Any, columns: Any) -> Any:
     """Entries of a table; releases of SciPy differ in whether those of CSR come as CSR."""
     entries = table[rows, columns]
-    return entries.toarray().ravel() if issparse(entries) else np.asarray(entries).ravel()
+    return (
+        entries.toarray().ravel() if issparse(entries) else np.asarray(entries).ravel()
+    )
 
 
 def to_long(supports: Any, importances: Any, coefs: Any, names: Any) -> pd.DataFrame:
     """Tabulate the selected features of each run; a run without any has one row with a missing feature."""
     if len(set(names)) < len(names):
-        raise ValueError("feature_names must be distinct to be tabulated, got some of them twice")
+        raise ValueError(
+            "feature_names must be distinct to be tabulated, got some of them twice"
+        )
     chosen = coo_array(supports)
     empty = np.flatnonzero(np.asarray(supports.sum(axis=1)).ravel() == 0)
     run = np.concatenate([chosen.row, empty])
     code = np.concatenate([chosen.col, np.full(len(empty), -1)])
     order = np.lexsort((code, run))
-    columns = {"run": run[order], "feature": pd.Categorical.from_codes(code[order], categories=pd.Index(names))}
+    columns = {
+        "run": run[order],
+        "feature": pd.Categorical.from_codes(code[order], categories=pd.Index(names)),
+    }
     for name, table in zip(_VALUES, (importances, coefs), strict=True):
         if table is not None:
             values = _entries(table, chosen.row, chosen.col)

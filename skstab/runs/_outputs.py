@@ -63,7 +63,9 @@ class Outputs:
     names: Any
     inputs: IntArray
 
-    def __init__(self, supports: MatrixLike, *, names: Sequence[Hashable], inputs: Any) -> None:
+    def __init__(
+        self, supports: MatrixLike, *, names: Sequence[Hashable], inputs: Any
+    ) -> None:
         masks = as_masks(supports, "outputs.supports", least_runs=0)
         with naming("names"):
             listed = list(names)
@@ -73,10 +75,16 @@ class Outputs:
             columns = np.asarray(inputs)
         for what, found in (("names", labels), ("inputs", columns)):
             if found.shape != (masks.shape[1],):
-                raise ValueError(f"outputs.{what} must have one entry for each of the {masks.shape[1]} outputs")
+                raise ValueError(
+                    f"outputs.{what} must have one entry for each of the {masks.shape[1]} outputs"
+                )
         if columns.dtype.kind not in "iu" or columns.min(initial=0) < 0:
-            raise ValueError(f"outputs.inputs must be indices of columns, got {inputs!r}")
-        self.__setstate__({"supports": masks, "names": labels, "inputs": columns.astype(np.int64)})
+            raise ValueError(
+                f"outputs.inputs must be indices of columns, got {inputs!r}"
+            )
+        self.__setstate__(
+            {"supports": masks, "names": labels, "inputs": columns.astype(np.int64)}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -107,12 +115,21 @@ class Outputs:
         return cls._of_columns(keys, columns)
 
     @classmethod
-    def _of_columns(cls, keys: Sequence[tuple[int, Hashable]], columns: Sequence[IntArray]) -> Self:
+    def _of_columns(
+        cls, keys: Sequence[tuple[int, Hashable]], columns: Sequence[IntArray]
+    ) -> Self:
         indptr = np.cumsum([0, *map(len, columns)])
         indices = np.concatenate([np.sort(row) for row in columns])
-        table = sparse.csr_array((np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(columns), len(keys)))
+        table = sparse.csr_array(
+            (np.ones(len(indices), dtype=bool), indices, indptr),
+            shape=(len(columns), len(keys)),
+        )
         (supports,) = in_one_form(table, best=True)
-        return cls(supports, names=[name for _, name in keys], inputs=np.array([column for column, _ in keys]))
+        return cls(
+            supports,
+            names=[name for _, name in keys],
+            inputs=np.array([column for column, _ in keys]),
+        )
 
     def take(self, rows: IntArray) -> Self:
         """Take some of the runs."""
@@ -139,7 +156,9 @@ class Outputs:
         """
         chosen = get_measure(measure)
         if chosen.kind != "subset":
-            raise ValueError(f"measure {chosen.name!r} compares importances, but outputs have only supports")
+            raise ValueError(
+                f"measure {chosen.name!r} compares importances, but outputs have only supports"
+            )
         return chosen(self.supports, name="the outputs")
 
     def frequencies(self) -> pd.Series[float]:
@@ -152,21 +171,35 @@ class Outputs:
         """
         import pandas as pd
 
-        return pd.Series(share_of_runs(self.supports), index=pd.Index(self.names, name="output"), name="frequency")
+        return pd.Series(
+            share_of_runs(self.supports),
+            index=pd.Index(self.names, name="output"),
+            name="frequency",
+        )
 
     def __len__(self) -> int:
         return int(self.supports.shape[0])
 
     def __repr__(self) -> str:
         n_inputs = len(np.unique(self.inputs))
-        return f"Outputs({len(self)} runs, {len(self.names)} outputs of {n_inputs} inputs)"
+        return (
+            f"Outputs({len(self)} runs, {len(self.names)} outputs of {n_inputs} inputs)"
+        )
 
 
 def _known(parts: Any, name: str, fields: Sequence[str]) -> list[Any]:
     """Those parts that have outputs."""
-    known = [part for part in parts if part is not None] if isinstance(parts, list | tuple) else None
-    if known is None or not all(hasattr(part, field) for part in known for field in fields):
-        raise TypeError(f"{name} must be a list of outputs, or None where there are none, got {parts!r}")
+    known = (
+        [part for part in parts if part is not None]
+        if isinstance(parts, list | tuple)
+        else None
+    )
+    if known is None or not all(
+        hasattr(part, field) for part in known for field in fields
+    ):
+        raise TypeError(
+            f"{name} must be a list of outputs, or None where there are none, got {parts!r}"
+        )
     return known
 
 
@@ -174,20 +207,28 @@ def _keys(names: Sequence[Hashable], inputs: IntArray) -> list[tuple[int, Hashab
     return list(zip(np.asarray(inputs).tolist(), names, strict=True))
 
 
-def _places(parts: Sequence[list[tuple[int, Hashable]]]) -> tuple[list[tuple[int, Hashable]], list[IntArray]]:
+def _places(
+    parts: Sequence[list[tuple[int, Hashable]]],
+) -> tuple[list[tuple[int, Hashable]], list[IntArray]]:
     """Order the outputs of all parts by their inputs, and find the place of each part's outputs in that order."""
     first_seen = dict.fromkeys(key for keys in parts for key in keys)
     ordered = sorted(first_seen, key=lambda key: key[0])
     position = {key: place for place, key in enumerate(ordered)}
-    return ordered, [np.array([position[key] for key in keys], dtype=np.int64) for keys in parts]
+    return ordered, [
+        np.array([position[key] for key in keys], dtype=np.int64) for keys in parts
+    ]
 
 
-def check_outputs(outputs: Outputs | Mapping[str, Any], shape: tuple[int, int]) -> Outputs:
+def check_outputs(
+    outputs: Outputs | Mapping[str, Any], shape: tuple[int, int]
+) -> Outputs:
     """Check the outputs of runs × features, given as such or as their fields."""
     with naming("outputs"):
         checked = Outputs(**outputs) if isinstance(outputs, Mapping) else outputs
     if not isinstance(checked, Outputs):
         raise TypeError(f"outputs must be an Outputs, got {outputs!r}")
     if len(checked) != shape[0] or checked.inputs.max(initial=0) >= shape[1]:
-        raise ValueError(f"outputs must be of the {shape[0]} runs and {shape[1]} features, got {checked!r}")
+        raise ValueError(
+            f"outputs must be of the {shape[0]} runs and {shape[1]} features, got {checked!r}"
+        )
     return checked

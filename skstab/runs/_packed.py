@@ -56,18 +56,28 @@ class Selection(NamedTuple):
     @property
     def used(self) -> BoolArray:
         """The selected features; of a model that keeps every feature, those with an importance other than zero."""
-        return np.asarray(self.importances != 0 if self.support is None else self.support)
+        return np.asarray(
+            self.importances != 0 if self.support is None else self.support
+        )
 
     def __repr__(self) -> str:
         used = self.used
-        parts = [f"{np.count_nonzero(used)} of {len(used)} features" + ("" if self.support is not None else " used")]
-        parts += [name for name in ("importances", "coef") if getattr(self, name) is not None]
+        parts = [
+            f"{np.count_nonzero(used)} of {len(used)} features"
+            + ("" if self.support is not None else " used")
+        ]
+        parts += [
+            name for name in ("importances", "coef") if getattr(self, name) is not None
+        ]
         return f"Selection({', '.join(parts)})"
 
     def packed(self) -> PackedSelection:
         """Keep only what is not zero: small, whatever the number of features."""
         used = Row.of(self.used)
-        importances, coef = (None if dense is None else Row.of(dense, used) for dense in (self.importances, self.coef))
+        importances, coef = (
+            None if dense is None else Row.of(dense, used)
+            for dense in (self.importances, self.coef)
+        )
         return PackedSelection(used, importances, coef)
 
 
@@ -109,12 +119,16 @@ class Reading(NamedTuple):
     def warned(self) -> Self:
         """Warn where importances could not be read, and return the reading as it is."""
         if self.why_no_importances is not None:
-            warn_user(f"there are no importances, because they cannot be read: {self.why_no_importances}")
+            warn_user(
+                f"there are no importances, because they cannot be read: {self.why_no_importances}"
+            )
         return self
 
     def packed(self) -> PackedSelection:
         """Keep only what is not zero."""
-        return self.selection.packed()._replace(outputs=self.outputs, why_no_importances=self.why_no_importances)
+        return self.selection.packed()._replace(
+            outputs=self.outputs, why_no_importances=self.why_no_importances
+        )
 
 
 class PackedSelection(NamedTuple):

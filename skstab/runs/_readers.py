@@ -61,7 +61,9 @@ Condition: TypeAlias = type | Callable[[Any], bool]
 
 _registered: list[tuple[Condition, Reader]] = []
 # A worker in another process has registered nothing: it is given the readers of the process that started it.
-_given: ContextVar[tuple[tuple[Condition, Reader], ...] | None] = ContextVar("readers", default=None)
+_given: ContextVar[tuple[tuple[Condition, Reader], ...] | None] = ContextVar(
+    "readers", default=None
+)
 
 
 def register_reader(type_or_predicate: Condition, reader: Reader) -> Callable[[], None]:
@@ -164,7 +166,11 @@ def reading_with(readers: tuple[tuple[Condition, Reader], ...]) -> Iterator[None
 
 
 def _is_for(condition: Condition, estimator: Any) -> bool:
-    return isinstance(estimator, condition) if isinstance(condition, type) else bool(condition(estimator))
+    return (
+        isinstance(estimator, condition)
+        if isinstance(condition, type)
+        else bool(condition(estimator))
+    )
 
 
 # -- asking them -------------------------------------------------------------------------------------------------------
@@ -201,7 +207,9 @@ def coef_path_of(estimator: Any) -> CoefPath | None:
     >>> coef_path_of(Lasso().fit([[0.0], [1.0]], [0, 1])) is None
     True
     """
-    return next((answer for answer in _answers(estimator) if isinstance(answer, CoefPath)), None)
+    return next(
+        (answer for answer in _answers(estimator) if isinstance(answer, CoefPath)), None
+    )
 
 
 def _has_readers(estimator: Any) -> bool:
@@ -212,7 +220,11 @@ def _has_readers(estimator: Any) -> bool:
 
 
 def _answers(estimator: Any) -> Iterator[Any]:
-    asked = [reader(estimator) for condition, reader in registered_readers() if _is_for(condition, estimator)]
+    asked = [
+        reader(estimator)
+        for condition, reader in registered_readers()
+        if _is_for(condition, estimator)
+    ]
     yield from (answer for answer in asked if answer is not None)
     if hasattr(type(estimator), "__skstab_selection__"):
         yield estimator.__skstab_selection__()
@@ -238,7 +250,9 @@ def _as_selection(answer: Any, estimator: Any) -> Selection:
 
 
 def _filled(first: Selection, other: Selection) -> Selection:
-    support, importances, coef = (b if a is None else a for a, b in zip(first[:3], other[:3], strict=True))
+    support, importances, coef = (
+        b if a is None else a for a, b in zip(first[:3], other[:3], strict=True)
+    )
     return Selection(support, importances, coef, has_selector=support is not None)
 
 
@@ -248,10 +262,14 @@ def columns_of(support: Any, n_features: int, who: str) -> IntArray:
     if given.dtype == bool and given.shape == (n_features,):
         return np.flatnonzero(given)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise ValueError(f"{who} must be a mask of {n_features} features, or indices of columns, got {support!r}")
+        raise ValueError(
+            f"{who} must be a mask of {n_features} features, or indices of columns, got {support!r}"
+        )
     # Each column once: a mask of 0 and 1 is not, unless there are no more than two features.
     is_mask = given.shape == (n_features,) and set(given.tolist()) <= {0, 1}
-    is_indices = len(set(given.tolist())) == given.size and set(given.tolist()) <= set(range(n_features))
+    is_indices = len(set(given.tolist())) == given.size and set(given.tolist()) <= set(
+        range(n_features)
+    )
     if is_mask == is_indices and given.size:
         raise ValueError(
             f"{who} must be a mask of {n_features} features, or indices of columns, got {given.tolist()!r}"
@@ -285,12 +303,18 @@ def _group_lasso(model: Any) -> Any:
 def _coxnet(model: Any) -> Any:
     # One row per feature, one column per alpha, the strongest first; it predicts with the last one.
     is_path = hasattr(model, "alphas_") and np.ndim(model.coef_) == 2
-    return CoefPath("alphas", np.asarray(model.alphas_), np.asarray(model.coef_).T) if is_path else None
+    return (
+        CoefPath("alphas", np.asarray(model.alphas_), np.asarray(model.coef_).T)
+        if is_path
+        else None
+    )
 
 
 def _componentwise_boosting(model: Any) -> Any:
     # An intercept comes first; importances, which are missing where a feature was never chosen, count the rounds.
-    is_one = hasattr(next(iter(model.estimators_), None), "component") and hasattr(model, "coef_")
+    is_one = hasattr(next(iter(model.estimators_), None), "component") and hasattr(
+        model, "coef_"
+    )
     return {"coef": np.asarray(model.coef_)[1:]} if is_one else None
 
 
@@ -308,4 +332,6 @@ _ATTRIBUTES = frozenset(_PACKAGES)
 def keeps_every_feature(model: Any) -> bool:
     """Whether a linear model of another package is one whose penalty, if any, drops no feature."""
     # Cox's model with a ridge penalty, and survival machines of scikit-survival.
-    return hasattr(type(model), "baseline_survival_") or "optimizer_result_" in getattr(model, "__dict__", {})
+    return hasattr(type(model), "baseline_survival_") or "optimizer_result_" in getattr(
+        model, "__dict__", {}
+    )

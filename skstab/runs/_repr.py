@@ -16,7 +16,9 @@ N_FEATURES = 8
 _LONGEST_NAME = 60
 
 # Styles stand at each element, since a notebook may strip a style sheet; colours follow the notebook's theme.
-_BLOCK = "font-family:system-ui,sans-serif;font-size:0.9em;line-height:1.5;max-width:28em"
+_BLOCK = (
+    "font-family:system-ui,sans-serif;font-size:0.9em;line-height:1.5;max-width:28em"
+)
 _ROW = "display:grid;grid-template-columns:minmax(6em,14em) 6em auto;gap:0.6em;align-items:center"
 _NAME = "overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
 _TRACK = "height:0.7em;border:1px solid currentColor;border-radius:2px;opacity:0.75"
@@ -30,7 +32,9 @@ def html_of(runs: Runs, heading: str = "") -> str:
 
 def _text(runs: Runs) -> str:
     mean = runs.supports.sum() / max(len(runs), 1)
-    scores = "".join(f"<br>{escape(name)} {_mean(scores)}" for name, scores in runs.scores.items())
+    scores = "".join(
+        f"<br>{escape(name)} {_mean(scores)}" for name, scores in runs.scores.items()
+    )
     return f"<div>{len(runs)} runs, {mean:.1f} of {runs.n_features} features selected on average{scores}</div>"
 
 

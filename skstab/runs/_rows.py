@@ -18,7 +18,9 @@ __all__ = ["Row", "check_width", "in_one_form", "stack_rows", "stack_tables"]
 class Row(NamedTuple):
     """The entries of a row that are not zero."""
 
-    places: Any  # their indices; where that is smaller, one bit for each entry of the row
+    places: (
+        Any  # their indices; where that is smaller, one bit for each entry of the row
+    )
     data: Any  # their values; None where all are True
     size: int
 
@@ -31,7 +33,9 @@ class Row(NamedTuple):
             if np.count_nonzero(values) == size:
                 return cls(like.places, values, size)
         mask = dense != 0
-        indices = np.flatnonzero(mask).astype(np.int32)  # of bools, which is several times as fast
+        indices = np.flatnonzero(mask).astype(
+            np.int32
+        )  # of bools, which is several times as fast
         places = np.packbits(mask) if 32 * size > len(dense) >= _FEW else indices
         return cls(places, None if dense.dtype == bool else dense[indices], size)
 
@@ -52,22 +56,38 @@ def check_width(n_features: Any, rows: Sequence[Row]) -> None:
     """Check that rows have no entry beyond their width, which CSR would not notice and crash on."""
     least = max((int(row.indices[-1]) + 1 for row in rows if row.size), default=1)
     if not is_int(n_features, least, 2**31 - 1):
-        raise ValueError(f"n_features must be the number of features, an int of at least {least}, got {n_features!r}")
+        raise ValueError(
+            f"n_features must be the number of features, an int of at least {least}, got {n_features!r}"
+        )
 
 
-def stack_rows(columns: Sequence[tuple[Sequence[Row | None], Any]], n_features: int) -> tuple[Any, ...]:
+def stack_rows(
+    columns: Sequence[tuple[Sequence[Row | None], Any]], n_features: int
+) -> tuple[Any, ...]:
     """Put rows of given types together to tables that are all dense or all CSR, in the form that takes less memory.
 
     None where a row is missing.
     """
-    tables: list[Any] = [None if any(row is None for row in rows) else rows for rows, _ in columns]
+    tables: list[Any] = [
+        None if any(row is None for row in rows) else rows for rows, _ in columns
+    ]
     types = [np.dtype(dtype) for _, dtype in columns]
-    known = [(rows, dtype.itemsize) for rows, dtype in zip(tables, types, strict=True) if rows is not None]
+    known = [
+        (rows, dtype.itemsize)
+        for rows, dtype in zip(tables, types, strict=True)
+        if rows is not None
+    ]
     dense = sum(size * len(rows) * n_features for rows, size in known)
-    csr = sum(sum((size + 4) * row.size for row in rows) + 4 * len(rows) + 4 for rows, size in known)
+    csr = sum(
+        sum((size + 4) * row.size for row in rows) + 4 * len(rows) + 4
+        for rows, size in known
+    )
     stack = _stack_dense if csr >= dense else _stack_csr
     listed = zip(tables, types, strict=True)
-    return tuple(None if rows is None else stack(rows, n_features, dtype) for rows, dtype in listed)
+    return tuple(
+        None if rows is None else stack(rows, n_features, dtype)
+        for rows, dtype in listed
+    )
 
 
 def _stack_dense(rows: Sequence[Any], n_features: int, dtype: Any) -> Any:
@@ -97,7 +117,11 @@ def in_one_form(first: Any, *others: Any, best: bool = False) -> tuple[Any, ...]
     None stays None. Explicit zeros of CSR are dropped and indices have the width that the shape needs.
     """
     tables = (first, *others)
-    dense = _is_smaller_dense([table for table in tables if table is not None]) if best else not sparse.issparse(first)
+    dense = (
+        _is_smaller_dense([table for table in tables if table is not None])
+        if best
+        else not sparse.issparse(first)
+    )
     form = _dense if dense else _sparse
     return tuple(None if table is None else form(table) for table in tables)
 
@@ -105,7 +129,10 @@ def in_one_form(first: Any, *others: Any, best: bool = False) -> tuple[Any, ...]
 def _is_smaller_dense(tables: Sequence[Any]) -> bool:
     dense = sum(table.dtype.itemsize * int(np.prod(table.shape)) for table in tables)
     csrs = [_sparse(table) for table in tables]
-    return bool(sum(csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes for csr in csrs) >= dense)
+    return bool(
+        sum(csr.data.nbytes + csr.indices.nbytes + csr.indptr.nbytes for csr in csrs)
+        >= dense
+    )
 
 
 def _dense(table: Any) -> Any:
@@ -119,4 +146,7 @@ def _sparse(table: Any) -> Any:
 
 def _csr(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
     width = np.int32 if max(len(values), *shape) < 2**31 else np.int64
-    return sparse.csr_array((values, indices.astype(width, copy=False), indptr.astype(width, copy=False)), shape=shape)
+    return sparse.csr_array(
+        (values, indices.astype(width, copy=False), indptr.astype(width, copy=False)),
+        shape=shape,
+    )

@@ -12,7 +12,15 @@ from numpy.typing import ArrayLike
 
 from skstab._checks import check_int, is_real, naming
 from skstab._matrices import as_masks, group_codes, read_only, sum_groups
-from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike, MeasureLike, NamesLike, RandomState
+from skstab._typing import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    MatrixLike,
+    MeasureLike,
+    NamesLike,
+    RandomState,
+)
 from skstab._warnings import warn_user
 from skstab.metrics import (
     Measure,
@@ -164,9 +172,13 @@ class Runs:
             check_names(feature_names, n_features),
             check_named(scores, "scores", check_vector, n_runs),
             check_named(row_losses, "row_losses", check_rows, n_runs),
-            None if row_predictions is None else check_rows(row_predictions, "row_predictions", n_runs),
+            None
+            if row_predictions is None
+            else check_rows(row_predictions, "row_predictions", n_runs),
             None if fit_times is None else check_vector(fit_times, "fit_times", n_runs),
-            np.arange(n_runs) if split_numbers is None else check_numbers(split_numbers, "split_numbers", n_runs),
+            np.arange(n_runs)
+            if split_numbers is None
+            else check_numbers(split_numbers, "split_numbers", n_runs),
             None if pairs is None else check_numbers(pairs, "pairs", n_runs),
             None if outputs is None else check_outputs(outputs, masks.shape),
             None if refit is None else check_refit(refit, n_features),
@@ -174,7 +186,12 @@ class Runs:
             check_text(why_no_support, "why_no_support"),
             check_text(estimator_name, "estimator_name"),
         )
-        self.__setstate__({field.name: value for field, value in zip(fields(self), values, strict=True)})
+        self.__setstate__(
+            {
+                field.name: value
+                for field, value in zip(fields(self), values, strict=True)
+            }
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Pickles and copies do not keep arrays read-only.
@@ -184,7 +201,9 @@ class Runs:
     # -- making --------------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_sets(cls, sets: Iterable[Iterable[Hashable]], features: Sequence[Hashable] | int) -> Self:
+    def from_sets(
+        cls, sets: Iterable[Iterable[Hashable]], features: Sequence[Hashable] | int
+    ) -> Self:
         """Make runs of lists of selected features.
 
         Parameters
@@ -203,7 +222,11 @@ class Runs:
         """
         with naming("sets"):
             listed = as_list(sets)
-            lists = [as_list(selected) for selected in listed] if isinstance(listed, list) else listed
+            lists = (
+                [as_list(selected) for selected in listed]
+                if isinstance(listed, list)
+                else listed
+            )
         with naming("features"):
             known = as_list(features)
         supports = supports_from_sets(lists, known)
@@ -213,12 +236,20 @@ class Runs:
             )
         if isinstance(known, list):
             return cls(supports, feature_names=known)
-        found = sorted({name for selected in lists for name in selected if isinstance(name, str)})
-        names = [*found, *unselected_names(len(found), supports.shape[1])] if found else None
+        found = sorted(
+            {name for selected in lists for name in selected if isinstance(name, str)}
+        )
+        names = (
+            [*found, *unselected_names(len(found), supports.shape[1])]
+            if found
+            else None
+        )
         return cls(supports, feature_names=names)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, *, features: Sequence[Hashable] | None = None) -> Self:
+    def from_frame(
+        cls, frame: pd.DataFrame, *, features: Sequence[Hashable] | None = None
+    ) -> Self:
         """Make runs of a data frame.
 
         Parameters
@@ -262,7 +293,10 @@ class Runs:
 
     @classmethod
     def from_selections(
-        cls, selections: Iterable[Selection | Reading | PackedSelection], n_features: int, **fields_of_runs: Any
+        cls,
+        selections: Iterable[Selection | Reading | PackedSelection],
+        n_features: int,
+        **fields_of_runs: Any,
     ) -> Self:
         """Make runs of what was read from fitted estimators.
 
@@ -283,9 +317,12 @@ class Runs:
         with naming("selections"):
             listed = as_list(selections)
         if not isinstance(listed, list) or not all(
-            isinstance(selection, Reading | Selection | PackedSelection) for selection in listed
+            isinstance(selection, Reading | Selection | PackedSelection)
+            for selection in listed
         ):
-            raise TypeError(f"selections must be what selection_of returned, got {listed!r}")
+            raise TypeError(
+                f"selections must be what selection_of returned, got {listed!r}"
+            )
         packed = [selection.packed() for selection in listed]
         check_width(n_features, [selection.support for selection in packed])
         _warn_of_some_unread(packed)
@@ -298,7 +335,9 @@ class Runs:
             n_features,
         )
         outputs = Outputs.of_runs([selection.outputs for selection in packed])
-        return cls(supports, importances, coefs=coefs, outputs=outputs, **fields_of_runs)
+        return cls(
+            supports, importances, coefs=coefs, outputs=outputs, **fields_of_runs
+        )
 
     @classmethod
     def concat(cls, parts: Iterable[Runs], *, missing_score: float = np.nan) -> Self:
@@ -319,19 +358,36 @@ class Runs:
         """
         with naming("parts"):
             joined = as_list(parts)
-        if not isinstance(joined, list) or not joined or not all(isinstance(part, Runs) for part in joined):
+        if (
+            not isinstance(joined, list)
+            or not joined
+            or not all(isinstance(part, Runs) for part in joined)
+        ):
             raise TypeError(f"parts must be one or more Runs, got {joined!r}")
         if not is_real(missing_score):
             raise TypeError(f"missing_score must be a number, got {missing_score!r}")
         first = joined[0]
-        if any(not np.array_equal(part.feature_names, first.feature_names) for part in joined):
-            raise ValueError("parts must be runs of the same features in the same order, got others")
-        tables = in_one_form(*(stack_tables([getattr(part, name) for part in joined]) for name in _TABLES), best=True)
+        if any(
+            not np.array_equal(part.feature_names, first.feature_names)
+            for part in joined
+        ):
+            raise ValueError(
+                "parts must be runs of the same features in the same order, got others"
+            )
+        tables = in_one_form(
+            *(
+                stack_tables([getattr(part, name) for part in joined])
+                for name in _TABLES
+            ),
+            best=True,
+        )
         return cls(
             *tables[:2],
             coefs=tables[2],
             feature_names=first.feature_names,
-            scores=join_scores([part.scores for part in joined], list(map(len, joined)), missing_score),
+            scores=join_scores(
+                [part.scores for part in joined], list(map(len, joined)), missing_score
+            ),
             row_losses=join_common([part.row_losses for part in joined]),
             row_predictions=join_vectors([part.row_predictions for part in joined]),
             fit_times=join_vectors([part.fit_times for part in joined]),
@@ -340,7 +396,9 @@ class Runs:
             outputs=Outputs.concat([part.outputs for part in joined]),
             refit=first.refit,
             n_failed=sum(part.n_failed for part in joined),
-            why_no_support=next((part.why_no_support for part in joined if part.why_no_support), None),
+            why_no_support=next(
+                (part.why_no_support for part in joined if part.why_no_support), None
+            ),
             estimator_name=first.estimator_name,
         )
 
@@ -363,7 +421,10 @@ class Runs:
             scores={name: values[rows] for name, values in self.scores.items()},
             row_losses={name: values[rows] for name, values in self.row_losses.items()},
             outputs=None if self.outputs is None else self.outputs.take(rows),
-            **{name: rows_of(getattr(self, name), rows) for name in (*_TABLES, *_PER_RUN)},
+            **{
+                name: rows_of(getattr(self, name), rows)
+                for name in (*_TABLES, *_PER_RUN)
+            },
         )
 
     def in_pairs(self) -> Self:
@@ -379,7 +440,9 @@ class Runs:
                 "the runs are not of pairs of disjoint halves, which replication compares: make them with "
                 "cv=ComplementaryPairsSplit(...), or give pairs"
             )
-        _, pair, members = np.unique(self.pairs, return_inverse=True, return_counts=True)
+        _, pair, members = np.unique(
+            self.pairs, return_inverse=True, return_counts=True
+        )
         complete = np.flatnonzero(members[pair] == 2)
         return self.take(complete[np.argsort(pair[complete], kind="stable")])
 
@@ -401,15 +464,22 @@ class Runs:
         labels, codes = group_codes(groups, self.n_features)
         return self._replace(
             supports=sum_groups(self.supports, codes) > 0,
-            importances=None if self.importances is None else sum_groups(self.importances, codes),
+            importances=None
+            if self.importances is None
+            else sum_groups(self.importances, codes),
             coefs=None,
             outputs=None,
             feature_names=labels,
-            refit=None if self.refit is None else np.bincount(codes, weights=self.refit) > 0,
+            refit=None
+            if self.refit is None
+            else np.bincount(codes, weights=self.refit) > 0,
         )
 
     def _replace(self, **changed: Any) -> Self:
-        return type(self)(**{field.name: getattr(self, field.name) for field in fields(self)} | changed)
+        return type(self)(
+            **{field.name: getattr(self, field.name) for field in fields(self)}
+            | changed
+        )
 
     # -- what the runs say ---------------------------------------------------------------------------------------------
 
@@ -443,14 +513,20 @@ class Runs:
                 f"measure {chosen.name!r} compares importances, but {self.estimator_name or 'the selector'} has none; "
                 "give importance_getter, or choose a measure of sets such as 'nogueira'"
             )
-        return self.importances if chosen.kind == "weights" else ranks_of(self.importances)
+        return (
+            self.importances if chosen.kind == "weights" else ranks_of(self.importances)
+        )
 
     def _selected(self, measure: Measure) -> Any:
         if self.why_no_support is not None:
-            raise ValueError(f"measure {measure.name!r} compares selected features, but {self.why_no_support}")
+            raise ValueError(
+                f"measure {measure.name!r} compares selected features, but {self.why_no_support}"
+            )
         return self.supports
 
-    def stability(self, measure: MeasureLike = "nogueira", *, groups: ArrayLike | None = None) -> float:
+    def stability(
+        self, measure: MeasureLike = "nogueira", *, groups: ArrayLike | None = None
+    ) -> float:
         """Stability of the runs by any measure.
 
         Parameters
@@ -475,7 +551,9 @@ class Runs:
         self,
         measure: MeasureLike = "nogueira",
         *,
-        method: Literal["jackknife", "asymptotic", "conformal", "bootstrap"] = "jackknife",
+        method: Literal[
+            "jackknife", "asymptotic", "conformal", "bootstrap"
+        ] = "jackknife",
         confidence_level: float = 0.95,
         random_state: RandomState = None,
     ) -> StabilityInterval:
@@ -497,7 +575,11 @@ class Runs:
         interval : StabilityInterval
             About the resampling error: the stability that infinitely many such resamples of the same data would show.
         """
-        options = {"method": method, "confidence_level": confidence_level, "random_state": random_state}
+        options = {
+            "method": method,
+            "confidence_level": confidence_level,
+            "random_state": random_state,
+        }
         return stability_interval(self, measure=measure, **options)  # type: ignore[arg-type]
 
     def estimate(self, measure: MeasureLike = "nogueira") -> StabilityInterval:
@@ -518,7 +600,9 @@ class Runs:
             return self.interval(measure)
         return StabilityInterval(value, np.nan, np.nan, np.nan, "jackknife", 0.95)
 
-    def replication(self, measure: MeasureLike = "nogueira", *, confidence_level: float = 0.95) -> StabilityInterval:
+    def replication(
+        self, measure: MeasureLike = "nogueira", *, confidence_level: float = 0.95
+    ) -> StabilityInterval:
         """Stability over other data sets of half the size, from runs of complementary pairs.
 
         Parameters
@@ -533,7 +617,9 @@ class Runs:
         interval : StabilityInterval
             About other data: only the two halves of a pair, which share no row, are compared.
         """
-        return replication_stability(self, measure=measure, confidence_level=confidence_level)
+        return replication_stability(
+            self, measure=measure, confidence_level=confidence_level
+        )
 
     def frequencies(self) -> pd.Series[float]:
         """Share of the runs that selected each feature.
@@ -545,7 +631,9 @@ class Runs:
         """
         import pandas as pd
 
-        return pd.Series(share_of_runs(self.supports), index=self._index(), name="frequency")
+        return pd.Series(
+            share_of_runs(self.supports), index=self._index(), name="frequency"
+        )
 
     def summary(self) -> pd.DataFrame:
         """Tabulate the runs feature by feature.
@@ -560,7 +648,10 @@ class Runs:
         """
         import pandas as pd
 
-        return pd.DataFrame(summary_columns(self.supports, self.importances, self.coefs), index=self._index())
+        return pd.DataFrame(
+            summary_columns(self.supports, self.importances, self.coefs),
+            index=self._index(),
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate what was selected, one row for each selected feature of each run.
@@ -590,7 +681,11 @@ class Runs:
             Where to write. An existing file is replaced only when the new one is complete.
         """
         outputs = None if self.outputs is None else self.outputs.fields()
-        write_fields(path, {field.name: getattr(self, field.name) for field in fields(self)} | {"outputs": outputs})
+        write_fields(
+            path,
+            {field.name: getattr(self, field.name) for field in fields(self)}
+            | {"outputs": outputs},
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -610,7 +705,11 @@ class Runs:
 
     def __repr__(self) -> str:
         mean = self.supports.sum() / max(len(self), 1)
-        parts = [f"{len(self)} runs", f"{self.n_features} features", f"{mean:.1f} selected on average"]
+        parts = [
+            f"{len(self)} runs",
+            f"{self.n_features} features",
+            f"{mean:.1f} selected on average",
+        ]
         shown = ("importances", "coefs", "pairs", "outputs", "refit")
         parts += [name for name in shown if getattr(self, name) is not None]
         parts += [f"scores: {', '.join(self.scores)}"] if self.scores else []
@@ -638,7 +737,11 @@ class Runs:
 
 def _warn_of_some_unread(packed: Sequence[PackedSelection]) -> None:
     """Warn where only some runs lack importances; where all do, the first reading has said so."""
-    whys = [selection.why_no_importances for selection in packed if selection.why_no_importances is not None]
+    whys = [
+        selection.why_no_importances
+        for selection in packed
+        if selection.why_no_importances is not None
+    ]
     if 0 < len(whys) < len(packed):
         warn_user(
             f"importances of {len(whys)} of {len(packed)} runs cannot be read, so those of all are dropped: {whys[0]}"

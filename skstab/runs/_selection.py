@@ -32,20 +32,54 @@ from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from skstab._checks import check_bool, naming
 from skstab._pipelines import class_name, steps_of
 from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
-from skstab.runs._columns import combine_parts, output_to_input_columns, scatter_to_input
+from skstab.runs._columns import (
+    combine_parts,
+    output_to_input_columns,
+    scatter_to_input,
+)
 from skstab.runs._outputs import RunOutputs
 from skstab.runs._packed import Reading, Selection
 from skstab.runs._readers import keeps_every_feature
-from skstab.runs._trace import Expanded, Source, Trace, inner_model, is_fitted, known_width, trace_of
-from skstab.runs._values import Getter, asked_values, coef_rows, declares_weights, given_rows, own_rows
+from skstab.runs._trace import (
+    Expanded,
+    Source,
+    Trace,
+    inner_model,
+    is_fitted,
+    known_width,
+    trace_of,
+)
+from skstab.runs._values import (
+    Getter,
+    asked_values,
+    coef_rows,
+    declares_weights,
+    given_rows,
+    own_rows,
+)
 from skstab.runs._view import UnreadableError, View
 
-__all__ = ["Selection", "last_step_of", "read_emptied", "read_run", "selection_of", "support_of", "why_no_support"]
+__all__ = [
+    "Selection",
+    "last_step_of",
+    "read_emptied",
+    "read_run",
+    "selection_of",
+    "support_of",
+    "why_no_support",
+]
 
 # Their zeros are accidents of the data (a constant column), not a selection. For models that are not listed a zero
 # coefficient is a dropped feature.
 _DENSE = (
-    *(BayesianRidge, GammaRegressor, HuberRegressor, LinearRegression, PoissonRegressor, Ridge),
+    *(
+        BayesianRidge,
+        GammaRegressor,
+        HuberRegressor,
+        LinearRegression,
+        PoissonRegressor,
+        Ridge,
+    ),
     *(RidgeClassifier, RidgeClassifierCV, RidgeCV, TheilSenRegressor, TweedieRegressor),
     *(SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM, LinearDiscriminantAnalysis),
     *(CCA, PLSCanonical, PLSRegression),
@@ -178,19 +212,32 @@ def read_run(
     >>> read_run(VarianceThreshold().fit(X), X).support
     array([False,  True])
     """
-    for name, value in (("scale_importances", scale_importances), ("zero_outside", zero_outside)):
+    for name, value in (
+        ("scale_importances", scale_importances),
+        ("zero_outside", zero_outside),
+    ):
         check_bool(value, name)
     if X is not None and len(getattr(X, "shape", ())) != 2:
-        raise ValueError(f"X must be None or a 2D array of rows and features, got {X!r}")
+        raise ValueError(
+            f"X must be None or a 2D array of rows and features, got {X!r}"
+        )
     view = View(X, y)
     n_features = known_width(estimator) if X is None else view.X.shape[1]
     trace = trace_of(estimator, n_features, view)
-    selection, why = _resolve(estimator, trace, view, importance_getter, scale_importances)
+    selection, why = _resolve(
+        estimator, trace, view, importance_getter, scale_importances
+    )
     if zero_outside:
         selection = _zeroed(selection)
     if selection.support is None and selection.importances is None:
-        raise ValueError(why or _why_nothing(trace.sources[0].model if trace.sources else estimator))
-    outputs = None if trace.expanded is None else _outputs(trace.expanded, _names_in(estimator, X, n_features))
+        raise ValueError(
+            why or _why_nothing(trace.sources[0].model if trace.sources else estimator)
+        )
+    outputs = (
+        None
+        if trace.expanded is None
+        else _outputs(trace.expanded, _names_in(estimator, X, n_features))
+    )
     return Reading(selection, outputs, why)
 
 
@@ -241,21 +288,33 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
         if trace.selected is not None and not len(trace.selected):
             nothing = np.zeros(n_features)
             names = _names_in(estimator, None, n_features)
-            outputs = None if trace.expanded is None else _outputs(trace.expanded, names)
-            return Reading(Selection(nothing.astype(bool), nothing, nothing, True), outputs, None)
+            outputs = (
+                None if trace.expanded is None else _outputs(trace.expanded, names)
+            )
+            return Reading(
+                Selection(nothing.astype(bool), nothing, nothing, True), outputs, None
+            )
     return None
 
 
 def _names_in(estimator: Any, X: Any, n_features: int) -> Any:
     names = getattr(X, "columns", None)
-    return getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(n_features)]) if names is None else names
+    return (
+        getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(n_features)])
+        if names is None
+        else names
+    )
 
 
 def _outputs(expanded: Expanded, names: Any) -> RunOutputs | None:
     """Return which outputs of the last expanding step were selected."""
     after, outputs = expanded
     support = _support(after, _linear(after))
-    return None if support is None else RunOutputs(outputs.names(names), outputs.inputs, support)
+    return (
+        None
+        if support is None
+        else RunOutputs(outputs.names(names), outputs.inputs, support)
+    )
 
 
 def support_of(estimator: Estimator) -> BoolArray | None:
@@ -296,7 +355,11 @@ def last_step_of(estimator: Any) -> tuple[Any, IntArray, int]:
     """
     n_features = known_width(estimator)
     columns = np.arange(n_features)
-    *steps, (_, last) = steps_of(estimator) if isinstance(estimator, Pipeline) else [("estimator", estimator)]
+    *steps, (_, last) = (
+        steps_of(estimator)
+        if isinstance(estimator, Pipeline)
+        else [("estimator", estimator)]
+    )
     for name, step in steps:
         columns = columns[output_to_input_columns(name, step, len(columns)).inputs]
     return last, columns, n_features
@@ -356,17 +419,27 @@ class _Weights(NamedTuple):
     linear: Any = None
 
 
-def _resolve(estimator: Any, trace: Trace, view: View, getter: Getter, scale: bool) -> tuple[Selection, str | None]:
+def _resolve(
+    estimator: Any, trace: Trace, view: View, getter: Getter, scale: bool
+) -> tuple[Selection, str | None]:
     """Read the support and, apart from it, the importances; say why where only these can't be read."""
     asked = not (isinstance(getter, str) and getter == "auto")
     importances, why = None, None
     try:
-        weights = _asked_weights(estimator, trace, view, getter) if asked else _first_weights(trace, scale)
+        weights = (
+            _asked_weights(estimator, trace, view, getter)
+            if asked
+            else _first_weights(trace, scale)
+        )
     except UnreadableError as error:
         if asked or trace.selected is None:
             raise
         return Selection(_support(trace, None), None, None, True), str(error)
-    linear = weights if weights is not None and weights.linear is not None else _linear(trace)
+    linear = (
+        weights
+        if weights is not None and weights.linear is not None
+        else _linear(trace)
+    )
     support = _support(trace, linear)
     try:
         importances = _importances(weights, trace.n_features, scale)
@@ -396,7 +469,11 @@ def _support(trace: Trace, linear: _Weights | None) -> BoolArray | None:
         support[linear.columns[linear.rows.any(axis=0)]] = True
         return support
     # Without a selector there is one source; its members' masks are over the columns it saw.
-    masks = [_support(t, _linear(t)) for s in trace.sources for t in s.traces] if linear is None else []
+    masks = (
+        [_support(t, _linear(t)) for s in trace.sources for t in s.traces]
+        if linear is None
+        else []
+    )
     known = [mask for mask in masks if mask is not None]
     if known and len(known) == len(masks):
         support[trace.sources[0].columns[np.logical_or.reduce(known)]] = True
@@ -425,7 +502,11 @@ def _linear(trace: Trace) -> _Weights | None:
         return None
     source = trace.sources[0]
     rows = coef_rows(source.model, len(source.columns), source.read)
-    return None if rows is None else _Weights(rows, source.columns, source.view, linear=source.model)
+    return (
+        None
+        if rows is None
+        else _Weights(rows, source.columns, source.view, linear=source.model)
+    )
 
 
 def _first_weights(trace: Trace, scale: bool) -> _Weights | None:
@@ -436,7 +517,9 @@ def _first_weights(trace: Trace, scale: bool) -> _Weights | None:
 def _source_weights(source: Source, scale: bool) -> _Weights | None:
     model, columns, view = source.model, source.columns, source.view
     if source.read is not None and source.read.importances is not None:
-        return _Weights(given_rows(source.read.importances, model, len(columns)), columns, view)
+        return _Weights(
+            given_rows(source.read.importances, model, len(columns)), columns, view
+        )
     if source.getter != "auto":
         weights = _asked_weights(model, source.traces[0], view, source.getter)
         return weights._replace(columns=columns[weights.columns])
@@ -451,28 +534,40 @@ def _source_weights(source: Source, scale: bool) -> _Weights | None:
 
 def _members_weights(source: Source, scale: bool) -> _Weights | None:
     """Put the importances of the members of an ensemble below each other, times the weights of members (AdaBoost)."""
-    found = [_resolve(source.model, t, source.view, "auto", scale)[0].importances for t in source.traces]
+    found = [
+        _resolve(source.model, t, source.view, "auto", scale)[0].importances
+        for t in source.traces
+    ]
     known = [importances for importances in found if importances is not None]
     if len(known) < len(found):
         return None
-    votes = np.asarray(getattr(source.model, "estimator_weights_", np.ones(len(known))))[: len(known), None]
+    votes = np.asarray(
+        getattr(source.model, "estimator_weights_", np.ones(len(known)))
+    )[: len(known), None]
     return _Weights(np.vstack(known) * votes, source.columns, source.view)
 
 
-def _asked_weights(estimator: Any, trace: Trace, view: View, getter: Getter) -> _Weights:
+def _asked_weights(
+    estimator: Any, trace: Trace, view: View, getter: Getter
+) -> _Weights:
     """Read weights by an `importance_getter` other than "auto"."""
     every = np.arange(trace.n_features)
     source = trace.sources[0] if trace.sources else Source(estimator, every, view)
     asked = asked_values(getter, estimator, source.model, source.view)
     # A path may lead to a selector's inner model, which saw other columns than the final one.
     source = next((s for s in trace.sources if s.model is asked.linear), source)
-    rows, linear = asked.rows(getter, len(source.columns), trace.n_features), asked.linear
+    rows, linear = (
+        asked.rows(getter, len(source.columns), trace.n_features),
+        asked.linear,
+    )
     if rows.shape[1] == len(source.columns):
         return _Weights(rows, source.columns, source.view, linear)
     return _Weights(rows, every, view, linear)
 
 
-def _importances(weights: _Weights | None, n_features: int, scale: bool) -> FloatArray | None:
+def _importances(
+    weights: _Weights | None, n_features: int, scale: bool
+) -> FloatArray | None:
     if weights is None:
         return None
     values = _sizes(weights.rows)
@@ -501,7 +596,11 @@ def _scale(values: FloatArray, view: View) -> None:
 
 def _why_nothing(estimator: Any) -> str:
     name = class_name(estimator)
-    wrapped = f", SequentialFeatureSelector({name}(...))" if hasattr(estimator, "predict") else ""
+    wrapped = (
+        f", SequentialFeatureSelector({name}(...))"
+        if hasattr(estimator, "predict")
+        else ""
+    )
     return (
         f"{name} has neither a support (get_support) nor weights (coef_, feature_importances_), so the features that "
         "it selected are unknown: put a selector before it in a Pipeline (SelectFromModel with a model that has "

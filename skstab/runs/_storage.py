@@ -27,8 +27,23 @@ FORMAT = "skstab runs"
 VERSION = 1
 # What NumPy, JSON and zipfile raise for files that are cut off, changed or of another kind.
 _DAMAGED = (
-    *(AttributeError, EOFError, LookupError, TypeError, ValueError, NotImplementedError, RuntimeError),
-    *(ArithmeticError, MemoryError, OSError, SyntaxError, tokenize.TokenError, struct.error),
+    *(
+        AttributeError,
+        EOFError,
+        LookupError,
+        TypeError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+    ),
+    *(
+        ArithmeticError,
+        MemoryError,
+        OSError,
+        SyntaxError,
+        tokenize.TokenError,
+        struct.error,
+    ),
     *(zipfile.BadZipFile, zlib.error),
 )
 
@@ -36,12 +51,18 @@ _DAMAGED = (
 def write_fields(path: str | PathLike[str], fields: Mapping[str, Any]) -> None:
     """Write fields to a file, which is replaced only when the new one is complete."""
     arrays: dict[str, Any] = {}
-    header = {"format": FORMAT, "version": VERSION, "fields": _described(fields, "", arrays)}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "fields": _described(fields, "", arrays),
+    }
     with naming("path"):
         target = Path(path)
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with temporary.open("xb") as file:  # with the permissions that any new file gets, unlike those of tempfile
+        with (
+            temporary.open("xb") as file
+        ):  # with the permissions that any new file gets, unlike those of tempfile
             np.savez(file, header=np.array(json.dumps(header)), **arrays)
         temporary.replace(target)
     except BaseException:
@@ -49,12 +70,18 @@ def write_fields(path: str | PathLike[str], fields: Mapping[str, Any]) -> None:
         raise
 
 
-def _described(fields: Mapping[str, Any], prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+def _described(
+    fields: Mapping[str, Any], prefix: str, arrays: dict[str, Any]
+) -> dict[str, Any]:
     """Describe each field for the header, and put its numbers among the arrays, whose names are numbers.
 
     Names of scores are text of any kind, which not every name inside a zip can hold.
     """
-    return {name: _describe(value, f"{prefix}{name}", arrays) for name, value in fields.items() if value is not None}
+    return {
+        name: _describe(value, f"{prefix}{name}", arrays)
+        for name, value in fields.items()
+        if value is not None
+    }
 
 
 def _describe(value: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -62,18 +89,25 @@ def _describe(value: Any, name: str, arrays: dict[str, Any]) -> dict[str, Any]:
         return {"dict": _described(value, f"{name}/", arrays)}
     if issparse(value):
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
-        return {"csr": _described(parts, f"{name}/", arrays), "shape": list(value.shape)}
+        return {
+            "csr": _described(parts, f"{name}/", arrays),
+            "shape": list(value.shape),
+        }
     if isinstance(value, np.ndarray) and value.dtype != object:
         key = f"array_{len(arrays)}"
         arrays[key] = value
         return {"array": key}
     plain = value.tolist() if isinstance(value, np.ndarray) else value
-    if isinstance(plain, list) and not all(isinstance(item, str | int | float) for item in plain):
+    if isinstance(plain, list) and not all(
+        isinstance(item, str | int | float) for item in plain
+    ):
         raise TypeError(f"{name} must be text or numbers to be saved")
     return {"value": plain}
 
 
-def read_fields(path: str | PathLike[str], known: Sequence[str], make: Callable[..., Made]) -> Made:
+def read_fields(
+    path: str | PathLike[str], known: Sequence[str], make: Callable[..., Made]
+) -> Made:
     """Read the fields that `write_fields` wrote, out of those that are known, and make an object of them."""
     with naming("path"):
         name = os.fspath(path)
@@ -89,7 +123,9 @@ def read_fields(path: str | PathLike[str], known: Sequence[str], make: Callable[
         except _NewerFormatError:
             raise
         except _DAMAGED as error:
-            raise ValueError(f"path {name!r} is not a file of Runs.save, or is damaged: {error}") from error
+            raise ValueError(
+                f"path {name!r} is not a file of Runs.save, or is damaged: {error}"
+            ) from error
 
 
 class _NewerFormatError(ValueError):
@@ -118,7 +154,10 @@ def _restore(described: Mapping[str, Any], file: Any) -> Any:
         return _restored(described["dict"], file)
     if "csr" in described:
         parts = _restored(described["csr"], file)
-        csr = csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(described["shape"]))
+        csr = csr_array(
+            (parts["data"], parts["indices"], parts["indptr"]),
+            shape=tuple(described["shape"]),
+        )
         csr.check_format(full_check=True)
         return csr
     return file[described["array"]] if "array" in described else described["value"]

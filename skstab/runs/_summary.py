@@ -19,7 +19,10 @@ def summary_columns(supports: Any, importances: Any, coefs: Any) -> dict[str, An
     if importances is not None:
         columns |= _mean_and_deviation(importances)
     if coefs is not None:
-        positive, negative = (np.asarray((coefs > 0).sum(axis=0)).ravel(), np.asarray((coefs < 0).sum(axis=0)).ravel())
+        positive, negative = (
+            np.asarray((coefs > 0).sum(axis=0)).ravel(),
+            np.asarray((coefs < 0).sum(axis=0)).ravel(),
+        )
         weighted = positive + negative
         share = np.maximum(positive, negative) / np.maximum(weighted, 1)
         columns["sign_consistency"] = np.where(weighted > 0, share, np.nan)
@@ -37,7 +40,11 @@ def _mean_and_deviation(importances: Any) -> dict[str, Any]:
         mean, variance = mean_variance_axis(importances, axis=0)
     else:
         mean, variance = importances.mean(axis=0), importances.var(axis=0)
-    deviation = np.sqrt(variance * n_runs / (n_runs - 1)) if n_runs > 1 else np.full(len(mean), np.nan)
+    deviation = (
+        np.sqrt(variance * n_runs / (n_runs - 1))
+        if n_runs > 1
+        else np.full(len(mean), np.nan)
+    )
     return {"importance_mean": mean, "importance_std": deviation}
 
 

@@ -31,7 +31,15 @@ from skstab.runs._readers import columns_of, read_by_readers
 from skstab.runs._values import Getter, declares_weights, own_width
 from skstab.runs._view import Take, TakeRows, View, is_sampler
 
-__all__ = ["Expanded", "Source", "Trace", "inner_model", "is_fitted", "known_width", "trace_of"]
+__all__ = [
+    "Expanded",
+    "Source",
+    "Trace",
+    "inner_model",
+    "is_fitted",
+    "known_width",
+    "trace_of",
+]
 
 
 class Source(NamedTuple):
@@ -61,7 +69,9 @@ class Trace(NamedTuple):
         selected = None if self.selected is None else columns[self.selected]
         sources = (s._replace(columns=columns[s.columns]) for s in self.sources)
         left = None if self.left is None else columns[self.left]
-        expanded = None if self.expanded is None else self.expanded.inside(Mapped(columns))
+        expanded = (
+            None if self.expanded is None else self.expanded.inside(Mapped(columns))
+        )
         return Trace(n_features, selected, tuple(sources), expanded, left)
 
 
@@ -89,7 +99,11 @@ def trace_of(estimator: Any, n_features: int, view: View) -> Trace:
 def _trace_read(estimator: Any, read: Selection, n_features: int, view: View) -> Trace:
     """Trace what a reader says, and by the other ways what it leaves open."""
     if read.support is not None:
-        columns = columns_of(read.support, n_features, f"the support that a reader returns for {class_name(estimator)}")
+        columns = columns_of(
+            read.support,
+            n_features,
+            f"the support that a reader returns for {class_name(estimator)}",
+        )
         return _trace_selector(estimator, columns, n_features, view, read)
     source = Source(estimator, np.arange(n_features), view, read=read)
     if read.coef is not None:
@@ -105,12 +119,18 @@ def _trace_unread(estimator: Any, n_features: int, view: View) -> Trace:
     if kept is not None:
         return _trace_selector(estimator, kept, n_features, view)
     if parts_select(estimator):
-        return Trace(n_features, output_to_input_columns("estimator", estimator, n_features).inputs, ())
+        return Trace(
+            n_features,
+            output_to_input_columns("estimator", estimator, n_features).inputs,
+            (),
+        )
     if not declares_weights(estimator):
         inner = inner_model(estimator, (n_features, None))
         if inner is not None:
             return trace_of(inner, n_features, view.towards(estimator))
-        mapped = None if _is_model(estimator) else mapped_by_names(estimator, n_features)
+        mapped = (
+            None if _is_model(estimator) else mapped_by_names(estimator, n_features)
+        )
         if mapped is not None and _drops(estimator, n_features, mapped.inputs):
             return Trace(n_features, mapped.inputs, ())
     return _trace_model(estimator, n_features, view)
@@ -119,7 +139,13 @@ def _trace_unread(estimator: Any, n_features: int, view: View) -> Trace:
 # -- pipelines ---------------------------------------------------------------------------------------------------------
 
 
-def _trace_steps(steps: Sequence[tuple[str, Any]], n_features: int, view: View, *, selects: bool = False) -> Trace:
+def _trace_steps(
+    steps: Sequence[tuple[str, Any]],
+    n_features: int,
+    view: View,
+    *,
+    selects: bool = False,
+) -> Trace:
     """Trace steps; `selects` where there was a selector before them."""
     columns, left = np.arange(n_features), None
     sources: tuple[Source, ...] = ()
@@ -127,46 +153,75 @@ def _trace_steps(steps: Sequence[tuple[str, Any]], n_features: int, view: View, 
         if position == len(steps) and _is_model(step):
             last = trace_of(step, len(columns), view).inside(columns, n_features)
             selected = columns if selects and last.selected is None else last.selected
-            return last._replace(selected=selected, sources=last.sources + sources, left=left)
+            return last._replace(
+                selected=selected, sources=last.sources + sources, left=left
+            )
         kept = kept_columns(step, len(columns))
         if kept is not None:
-            here = _trace_selector(step, kept, len(columns), view, read_by_readers(step))
-            sources, selects, view = here.inside(columns, n_features).sources + sources, True, view.then(step, kept)
+            here = _trace_selector(
+                step, kept, len(columns), view, read_by_readers(step)
+            )
+            sources, selects, view = (
+                here.inside(columns, n_features).sources + sources,
+                True,
+                view.then(step, kept),
+            )
             columns = columns[kept]
             continue
         mapped = output_to_input_columns(name, step, len(columns))
         selects = selects or parts_select(step)
         if mapped.labels is not None:
             before = Mapped(columns).then(mapped)
-            rest = _trace_steps(steps[position:], len(mapped.inputs), view.then(step, expands=True), selects=selects)
+            rest = _trace_steps(
+                steps[position:],
+                len(mapped.inputs),
+                view.then(step, expands=True),
+                selects=selects,
+            )
             return _in_inputs(rest, before, sources, n_features)
         columns, view = columns[mapped.inputs], view.then(step)
         left = columns if _drops(step, n_features, columns) else left
     return Trace(n_features, columns if selects else None, sources, left=left)
 
 
-def _in_inputs(rest: Trace, before: Mapped, sources: tuple[Source, ...], n_features: int) -> Trace:
+def _in_inputs(
+    rest: Trace, before: Mapped, sources: tuple[Source, ...], n_features: int
+) -> Trace:
     """Return the trace after an expanding step in the columns of the input, and keep the one in its outputs."""
     whole = rest.inside(before.inputs, n_features)
-    expanded = Expanded(rest, before) if rest.expanded is None else rest.expanded.inside(before)
+    expanded = (
+        Expanded(rest, before)
+        if rest.expanded is None
+        else rest.expanded.inside(before)
+    )
     return whole._replace(sources=whole.sources + sources, expanded=expanded)
 
 
 def _drops(step: Any, n_features: int, columns: IntArray) -> bool:
     # An imputer drops columns that have no value at all, which is not a choice.
-    return len(columns) < n_features and not isinstance(step, SimpleImputer | KNNImputer)
+    return len(columns) < n_features and not isinstance(
+        step, SimpleImputer | KNNImputer
+    )
 
 
 def _is_model(step: Any) -> bool:
     """Whether a last step is a model to be traced, and does not only transform."""
-    return not hasattr(step, "transform") or hasattr(step, "predict") or hasattr(step, "best_estimator_")
+    return (
+        not hasattr(step, "transform")
+        or hasattr(step, "predict")
+        or hasattr(step, "best_estimator_")
+    )
 
 
 # -- selectors, models and ensembles -----------------------------------------------------------------------------------
 
 
 def _trace_selector(
-    selector: Any, selected: IntArray, n_features: int, view: View, read: Selection | None = None
+    selector: Any,
+    selected: IntArray,
+    n_features: int,
+    view: View,
+    read: Selection | None = None,
 ) -> Trace:
     every = np.arange(n_features)
     if read is not None and (read.importances is not None or read.coef is not None):
@@ -174,7 +229,9 @@ def _trace_selector(
     inner = inner_model(selector, (n_features, len(selected)))
     width = own_width(selector) if inner is None else _width(inner)
     saw_all = width == n_features or width != len(selected)
-    columns, view = (every, view) if saw_all else (selected, view.then(selector, selected))
+    columns, view = (
+        (every, view) if saw_all else (selected, view.then(selector, selected))
+    )
     if inner is None:
         return Trace(n_features, selected, (Source(selector, columns, view),))
     trace = trace_of(inner, len(columns), view)
@@ -187,9 +244,15 @@ def _trace_selector(
 
 def _trace_model(model: Any, n_features: int, view: View) -> Trace:
     """Trace a model with weights, or one whose members are copies of such a model."""
-    traces = () if declares_weights(model) else tuple(_trace_members(model, n_features, view))
+    traces = (
+        ()
+        if declares_weights(model)
+        else tuple(_trace_members(model, n_features, view))
+    )
     kept = [trace.selected for trace in traces if trace.selected is not None]
-    selected = np.unique(np.concatenate(kept)) if kept and len(kept) == len(traces) else None
+    selected = (
+        np.unique(np.concatenate(kept)) if kept and len(kept) == len(traces) else None
+    )
     source = Source(model, np.arange(n_features), view, traces=traces)
     return Trace(n_features, selected, (source,))
 
@@ -200,17 +263,26 @@ def _trace_members(ensemble: Any, n_features: int, view: View) -> Iterable[Trace
     subsets = getattr(ensemble, "estimators_features_", None)
     subsets = [every] * len(members) if subsets is None else subsets
     # A chain's members also see earlier outputs: those are not features of the input.
-    if any(_width(m) not in (None, len(columns)) for m, columns in zip(members, subsets, strict=True)):
+    if any(
+        _width(m) not in (None, len(columns))
+        for m, columns in zip(members, subsets, strict=True)
+    ):
         return
     for number, (member, columns) in enumerate(zip(members, subsets, strict=True)):
-        saw = view if np.array_equal(columns, every) else view.then(Take(columns), columns)
+        saw = (
+            view
+            if np.array_equal(columns, every)
+            else view.then(Take(columns), columns)
+        )
         if _resamples(member):
             saw = saw.then(TakeRows(ensemble.estimators_samples_[number]))
         yield trace_of(member, len(columns), saw).inside(columns, n_features)
 
 
 def _resamples(member: Any) -> bool:
-    return isinstance(member, Pipeline) and any(is_sampler(step) for _, step in steps_of(member))
+    return isinstance(member, Pipeline) and any(
+        is_sampler(step) for _, step in steps_of(member)
+    )
 
 
 def _members(ensemble: Any) -> list[Any]:
@@ -222,12 +294,20 @@ def _members(ensemble: Any) -> list[Any]:
         return []
     # A class that is always or never there has a constant in place of a model: no feature weighs in it.
     kind = object if ensemble.estimator is None else type(ensemble.estimator)
-    return [m for m in getattr(ensemble, "estimators_", ()) if isinstance(m, kind) or isinstance(_last(m), kind)]
+    return [
+        m
+        for m in getattr(ensemble, "estimators_", ())
+        if isinstance(m, kind) or isinstance(_last(m), kind)
+    ]
 
 
 def _last(member: Any) -> Any:
     """Return the model itself where a sampler comes before it (imbalanced-learn's balanced bagging)."""
-    return steps_of(member)[-1][1] if isinstance(member, Pipeline) and steps_of(member) else member
+    return (
+        steps_of(member)[-1][1]
+        if isinstance(member, Pipeline) and steps_of(member)
+        else member
+    )
 
 
 def inner_model(wrapper: Any, widths: tuple[int | None, ...]) -> Any:
@@ -264,5 +344,7 @@ def known_width(estimator: Any) -> int:
     """Return the number of features a fitted estimator takes."""
     width = _width(estimator)
     if width is None:
-        raise ValueError(f"the number of features that {class_name(estimator)} takes is unknown")
+        raise ValueError(
+            f"the number of features that {class_name(estimator)} takes is unknown"
+        )
     return width

@@ -19,7 +19,15 @@ from skstab._typing import FloatArray
 from skstab.runs._readers import read_by_readers
 from skstab.runs._view import UnreadableError, View
 
-__all__ = ["Getter", "asked_values", "coef_rows", "declares_weights", "given_rows", "own_rows", "own_width"]
+__all__ = [
+    "Getter",
+    "asked_values",
+    "coef_rows",
+    "declares_weights",
+    "given_rows",
+    "own_rows",
+    "own_width",
+]
 
 Getter: TypeAlias = str | Callable[..., Any]
 
@@ -84,19 +92,29 @@ def _own(model: Any) -> tuple[str | None, Any]:
 def _attribute(model: Any, name: str) -> Any:
     try:
         return getattr(model, name, None)
-    except NotImplementedError:  # a survival forest inherits importances that it cannot compute
+    except (
+        NotImplementedError
+    ):  # a survival forest inherits importances that it cannot compute
         return None
 
 
 def coef_rows(model: Any, n_features: int, read: Any = None) -> FloatArray | None:
     """Return the coefficients of a linear model, one column per feature; None for another model."""
     if read is not None and read.coef is not None:
-        return as_rows(read.coef, f"the coef that a reader returns for {class_name(model)}", n_features)
+        return as_rows(
+            read.coef,
+            f"the coef that a reader returns for {class_name(model)}",
+            n_features,
+        )
     coef = _attribute(model, "coef_")
     if coef is None:
         return None
     shape = np.shape(coef)
-    if len(shape) == 2 and shape[0] == n_features != 1 and not _has_rows_of_outputs(model, shape):
+    if (
+        len(shape) == 2
+        and shape[0] == n_features != 1
+        and not _has_rows_of_outputs(model, shape)
+    ):
         raise UnreadableError(
             f"{class_name(model)}.coef_ has shape {shape}, of which the first axis may be the {n_features} features: "
             "register a reader that says how it is to be read (skstab.runs.register_reader)"
@@ -108,7 +126,9 @@ def _has_rows_of_outputs(model: Any, shape: tuple[int, ...]) -> bool:
     """Whether the kind of the model says that a square `coef_` has one row per output, as all of scikit-learn's."""
     homes = [kind.__module__ for kind in type(model).__mro__]
     bases = ("sklearn.base", "sklearn.utils")
-    return shape[0] == shape[1] and any(h.startswith("sklearn.") and not h.startswith(bases) for h in homes)
+    return shape[0] == shape[1] and any(
+        h.startswith("sklearn.") and not h.startswith(bases) for h in homes
+    )
 
 
 def given_rows(importances: Any, who: Any, n_features: int) -> FloatArray:
@@ -120,7 +140,11 @@ def given_rows(importances: Any, who: Any, n_features: int) -> FloatArray:
 def _by_names(values: Any, model: Any) -> Any:
     """Bring values that are labelled by the names of the features into their order."""
     names = getattr(model, "feature_names_in_", None)
-    if names is None or not (hasattr(values, "reindex") and hasattr(values, "index")) or np.ndim(values) != 1:
+    if (
+        names is None
+        or not (hasattr(values, "reindex") and hasattr(values, "index"))
+        or np.ndim(values) != 1
+    ):
         return values
     # More labels than features are those of probes, which features are compared with.
     return values.reindex(list(names)) if set(names) <= set(values.index) else values
@@ -131,7 +155,10 @@ def _finite_scores(scores: FloatArray) -> FloatArray:
     finite = np.isfinite(scores)
     if finite.all():
         return scores
-    best, worst = scores[finite].max(initial=0.0) or 1.0, scores[finite].min(initial=0.0)
+    best, worst = (
+        scores[finite].max(initial=0.0) or 1.0,
+        scores[finite].min(initial=0.0),
+    )
     return np.asarray(np.nan_to_num(scores, nan=0.0, posinf=best, neginf=worst))
 
 
@@ -149,14 +176,22 @@ def asked_values(getter: Getter, estimator: Any, model: Any, view: View) -> Aske
     if isinstance(getter, str):
         return _followed(getter, (estimator, model))
     if not callable(getter):
-        raise ValueError(f"importance_getter must be a string or a callable, got {getter!r}")
-    values = getter(model, *view.data()) if _asks_for_data(getter) else getter(estimator)
+        raise ValueError(
+            f"importance_getter must be a string or a callable, got {getter!r}"
+        )
+    values = (
+        getter(model, *view.data()) if _asks_for_data(getter) else getter(estimator)
+    )
     return Asked(_by_names(values, model), is_signed(getter))
 
 
 def is_signed(getter: Any) -> bool:
     """Whether a getter is marked as one whose negative values are unimportant; a partial one as its function."""
-    return bool(getattr(getter, "signed", getattr(getattr(getter, "func", None), "signed", False)))
+    return bool(
+        getattr(
+            getter, "signed", getattr(getattr(getter, "func", None), "signed", False)
+        )
+    )
 
 
 def _followed(path: str, starts: tuple[Any, Any]) -> Asked:
@@ -169,9 +204,13 @@ def _followed(path: str, starts: tuple[Any, Any]) -> Asked:
         except AttributeError:
             continue
         if name != "coef_":
-            return Asked(_by_names(values, model), name in ("feature_importances_", "scores_"))
+            return Asked(
+                _by_names(values, model), name in ("feature_importances_", "scores_")
+            )
         read = read_by_readers(model)
-        return Asked(values if read is None or read.coef is None else read.coef, False, model)
+        return Asked(
+            values if read is None or read.coef is None else read.coef, False, model
+        )
     raise ValueError(
         f"importance_getter={path!r}: {' and '.join(dict.fromkeys(map(class_name, starts)))} has no such attribute"
     )
@@ -182,7 +221,10 @@ def _asks_for_data(getter: Callable[..., Any]) -> bool:
         parameters = inspect.signature(getter).parameters.values()
     except ValueError:  # operator.attrgetter and other callables written in C
         return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
     required = [p for p in parameters if p.kind in positional and p.default is p.empty]
     return len(required) > 1
 

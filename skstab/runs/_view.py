@@ -22,7 +22,14 @@ from skstab._random import random_parameters
 from skstab._statistics import column_deviations
 from skstab._typing import FloatArray, IntArray
 
-__all__ = ["Take", "TakeRows", "UnreadableError", "View", "is_sampler", "reading_same_rows"]
+__all__ = [
+    "Take",
+    "TakeRows",
+    "UnreadableError",
+    "View",
+    "is_sampler",
+    "reading_same_rows",
+]
 
 _shared: ContextVar[SameRows | None] = ContextVar("shared", default=None)
 
@@ -58,7 +65,9 @@ def reading_same_rows(X: Any) -> Iterator[None]:
     ...     [read_run(Lasso(alpha=alpha).fit(X, y), X).selection.importances.round(2) for alpha in (0.1, 0.2)]
     [array([0.76, 0.  ]), array([0.69, 0.  ])]
     """
-    before = _shared.set(None if hasattr(X, "columns") else SameRows(X))  # columns of a table may be no numbers
+    before = _shared.set(
+        None if hasattr(X, "columns") else SameRows(X)
+    )  # columns of a table may be no numbers
     try:
         yield
     finally:
@@ -86,14 +95,22 @@ class View:
     targets: tuple[Any, ...] = ()
     expanded: bool = False  # whether a step made several columns of one
 
-    def then(self, step: Any, kept: IntArray | None = None, *, expands: bool = False) -> View:
+    def then(
+        self, step: Any, kept: IntArray | None = None, *, expands: bool = False
+    ) -> View:
         """Return the view after one more step."""
-        return replace(self, steps=(*self.steps, Passed(step, kept)), expanded=self.expanded or expands)
+        return replace(
+            self,
+            steps=(*self.steps, Passed(step, kept)),
+            expanded=self.expanded or expands,
+        )
 
     def towards(self, wrapper: Any) -> View:
         """View of the model inside a wrapper, which may transform the target."""
         target = getattr(wrapper, "transformer_", None)
-        return self if target is None else replace(self, targets=(*self.targets, target))
+        return (
+            self if target is None else replace(self, targets=(*self.targets, target))
+        )
 
     def data(self, n_steps: int | None = None) -> tuple[Any, Any]:
         """X and y as the model saw them, or after the first steps only."""
@@ -102,7 +119,11 @@ class View:
             # Ensembles and selectors may have given their models arrays where we have a table.
             warnings.filterwarnings("ignore", "X has feature names, but", UserWarning)
             for step, _ in self.steps[:n_steps]:
-                X, y = (step.transform(X), y) if hasattr(step, "transform") else _resampled(step, X, y)
+                X, y = (
+                    (step.transform(X), y)
+                    if hasattr(step, "transform")
+                    else _resampled(step, X, y)
+                )
         return X, self._target(y)
 
     def _target(self, y: Any) -> Any:
@@ -141,7 +162,9 @@ def is_sampler(step: Any) -> bool:
 def _resampled(sampler: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """Repeat what a sampler did: with the same seed and rows it gives the rows that the model saw."""
     if isinstance(sampler, TakeRows):
-        return take_rows(X, sampler.rows), None if y is None else take_rows(y, sampler.rows)
+        return take_rows(X, sampler.rows), None if y is None else take_rows(
+            y, sampler.rows
+        )
     if not is_sampler(sampler):
         return X, y
     if X is None or y is None or not _is_repeatable(sampler):
@@ -155,7 +178,10 @@ def _resampled(sampler: Any, X: Any, y: Any) -> tuple[Any, Any]:
 
 def _is_repeatable(sampler: Any) -> bool:
     params = sampler.get_params()
-    return all(isinstance(params[name], Integral) for name in random_parameters(sampler, everywhere=True))
+    return all(
+        isinstance(params[name], Integral)
+        for name in random_parameters(sampler, everywhere=True)
+    )
 
 
 class Take:
@@ -165,7 +191,9 @@ class Take:
         self.columns = columns
 
     def transform(self, X: Any) -> Any:
-        X = check_array(X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False)
+        X = check_array(
+            X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False
+        )
         return X[:, self.columns]
 
 

@@ -22,10 +22,17 @@ HOSTILE = [
 def patients(n=80, seed=0):
     """Numbers, categories, missing values, an identifier, a constant and an empty column."""
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame(rng.normal(size=(n, 4)), columns=["age", "dose", "weight", "noise"])
+    table = pd.DataFrame(
+        rng.normal(size=(n, 4)), columns=["age", "dose", "weight", "noise"]
+    )
     table["colour"] = rng.choice(["red", "green", "blue"], size=n)
     table["sex"] = rng.choice(["f", "m"], size=n)
-    signal = table["age"] + table["dose"] + 2.0 * (table["colour"] == "red") + 0.3 * rng.normal(size=n)
+    signal = (
+        table["age"]
+        + table["dose"]
+        + 2.0 * (table["colour"] == "red")
+        + 0.3 * rng.normal(size=n)
+    )
     table["outcome"] = np.where(signal > signal.median(), "ill", "well")
     table["score"] = signal
     table["id"] = [f"p{i}" for i in range(n)]

@@ -18,7 +18,9 @@ def harmless(seed=0, n=N, d=5):
     table = pd.DataFrame(rng.normal(size=(n, d)), columns=[f"x{i}" for i in range(d)])
     table["colour"] = rng.choice(["red", "green"], size=n)
     signal = table["x0"] + table["x1"] + rng.normal(size=n)
-    return table.assign(outcome=np.where(signal > signal.median(), "ill", "well"), level=signal)
+    return table.assign(
+        outcome=np.where(signal > signal.median(), "ill", "well"), level=signal
+    )
 
 
 @pytest.fixture
@@ -27,7 +29,12 @@ def alerts(table_file):
 
     def find(table, target="outcome", groups=None, n_resamples=20):
         other = {"outcome": "level", "level": "outcome"}[target]
-        data = read_dataset(table_file(table.drop(columns=other), "table.parquet"), target, "auto", groups=groups)
+        data = read_dataset(
+            table_file(table.drop(columns=other), "table.parquet"),
+            target,
+            "auto",
+            groups=groups,
+        )
         return alerts_of(data, target=target, n_resamples=n_resamples)
 
     return find
@@ -43,37 +50,70 @@ ILL = harmless()["outcome"] == "ill"
 LEVEL = harmless()["level"]
 NOISE = np.random.default_rng(1).normal(size=N)
 CLASS_LEAKS = {
-    "copy in numbers": ("leak", np.where(ILL, 1.0, 0.0) + 0.1 * NOISE, "'leak' alone predicts"),
-    "copy in texts": ("leak", np.where(ILL, "yes", "no"), "the texts of 'leak' say what 'outcome' is"),
+    "copy in numbers": (
+        "leak",
+        np.where(ILL, 1.0, 0.0) + 0.1 * NOISE,
+        "'leak' alone predicts",
+    ),
+    "copy in texts": (
+        "leak",
+        np.where(ILL, "yes", "no"),
+        "the texts of 'leak' say what 'outcome' is",
+    ),
     "words in unique texts": (
         "letter",
         [f"patient {i} is {label}." for i, label in enumerate(harmless()["outcome"])],
         "the texts of 'letter' say what 'outcome' is",
     ),
-    "code in texts": ("code", [f"{'A' if ill else 'B'}{i % 7}" for i, ill in enumerate(ILL)], "'code'"),
-    "one value missing": ("leak", np.where(np.arange(N) == 3, np.nan, 1.0 * ILL), "'leak' alone predicts"),
-    "both ends": ("leak", np.where(ILL, np.sign(NOISE) * 3, 0) + 0.1 * NOISE, "'leak' alone predicts"),
+    "code in texts": (
+        "code",
+        [f"{'A' if ill else 'B'}{i % 7}" for i, ill in enumerate(ILL)],
+        "'code'",
+    ),
+    "one value missing": (
+        "leak",
+        np.where(np.arange(N) == 3, np.nan, 1.0 * ILL),
+        "'leak' alone predicts",
+    ),
+    "both ends": (
+        "leak",
+        np.where(ILL, np.sign(NOISE) * 3, 0) + 0.1 * NOISE,
+        "'leak' alone predicts",
+    ),
 }
 
 
-@pytest.mark.parametrize(("name", "values", "words"), CLASS_LEAKS.values(), ids=CLASS_LEAKS)
+@pytest.mark.parametrize(
+    ("name", "values", "words"), CLASS_LEAKS.values(), ids=CLASS_LEAKS
+)
 def test_leaks_of_classes_are_named(name, values, words, alerts):
-    found = [alert for alert in alerts(harmless().assign(**{name: values})) if alert.startswith("Possible leak")]
+    found = [
+        alert
+        for alert in alerts(harmless().assign(**{name: values}))
+        if alert.startswith("Possible leak")
+    ]
     assert any(words in alert for alert in found)
     assert not any("'x0'" in alert for alert in found)
 
 
 @pytest.mark.parametrize(
-    "values", [2 * LEVEL + 1, LEVEL + 0.01 * NOISE, np.exp(-LEVEL)], ids=["scaled", "noisy", "exp"]
+    "values",
+    [2 * LEVEL + 1, LEVEL + 0.01 * NOISE, np.exp(-LEVEL)],
+    ids=["scaled", "noisy", "exp"],
 )
 def test_leaks_of_numbers_are_named(values, alerts):
-    assert any("'leak' alone predicts 'level'" in alert for alert in alerts(harmless().assign(leak=values), "level"))
+    assert any(
+        "'leak' alone predicts 'level'" in alert
+        for alert in alerts(harmless().assign(leak=values), "level")
+    )
 
 
 @pytest.mark.parametrize("side", [1.0, np.sign(NOISE)], ids=["one end", "both ends"])
 def test_a_leak_is_found_among_many_columns(side, alerts):
     table = harmless(d=300)
-    table = table.assign(leak=np.where(table["outcome"] == "ill", 3.0 * side, 0.0) + 0.1 * NOISE)
+    table = table.assign(
+        leak=np.where(table["outcome"] == "ill", 3.0 * side, 0.0) + 0.1 * NOISE
+    )
     assert any("'leak' alone predicts" in alert for alert in alerts(table))
 
 
@@ -98,11 +138,21 @@ def test_near_copies_are_those_of_the_correlations(block, monkeypatch):
     monkeypatch.setattr(_alerts, "_BLOCK", block)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 12))
-    X[:, 5], X[:, 11], X[:, 7] = X[:, 0] * 2 + 1, -X[:, 5] + 0.01 * rng.normal(size=30), 4.0
+    X[:, 5], X[:, 11], X[:, 7] = (
+        X[:, 0] * 2 + 1,
+        -X[:, 5] + 0.01 * rng.normal(size=30),
+        4.0,
+    )
     R = np.abs(np.corrcoef(np.delete(X, 7, axis=1), rowvar=False))
     kept = np.delete(np.arange(12), 7)
-    expected = {(kept[i], kept[j]) for i in range(11) for j in range(i) if R[i, j] >= 0.995}
-    assert {tuple(sorted(pair, reverse=True)) for pair in near_copies(X)} == expected != set()
+    expected = {
+        (kept[i], kept[j]) for i in range(11) for j in range(i) if R[i, j] >= 0.995
+    }
+    assert (
+        {tuple(sorted(pair, reverse=True)) for pair in near_copies(X)}
+        == expected
+        != set()
+    )
 
 
 def test_copies_of_rows_are_counted(alerts):
@@ -141,20 +191,35 @@ PATIENTS = np.repeat(np.arange(N // 2), 2)
 def test_patients_with_several_rows_are_named(name, values, alerts):
     table = harmless().assign(**{name: values})
     (alert,) = alerts(table)
-    assert f"{name!r} looks like patients with several rows (40 different values)" in alert
+    assert (
+        f"{name!r} looks like patients with several rows (40 different values)" in alert
+    )
     assert f"--groups {name!r}" in alert
     assert alerts(table, groups=name) == []
-    assert "fewer groups (40) than resamples (50)" in " ".join(alerts(table, groups=name, n_resamples=50))
+    assert "fewer groups (40) than resamples (50)" in " ".join(
+        alerts(table, groups=name, n_resamples=50)
+    )
 
 
 @pytest.mark.parametrize("target", ["outcome", "level"])
 def test_batches_are_named_with_their_relation_to_the_target(target, alerts):
     rng = np.random.default_rng(0)
     table = harmless()
-    confounded = np.where(rng.random(N) < 0.8, table["outcome"] == "ill", rng.random(N) < 0.5) + 1
-    found = alerts(table.assign(batch=confounded, plate_no=rng.integers(1, 4, size=N)), target)
-    assert any(f"'batch' looks like a batch or a site, and is related to '{target}'" in alert for alert in found)
-    assert any("'plate_no' looks like a batch or a site, and is not visibly related" in alert for alert in found)
+    confounded = (
+        np.where(rng.random(N) < 0.8, table["outcome"] == "ill", rng.random(N) < 0.5)
+        + 1
+    )
+    found = alerts(
+        table.assign(batch=confounded, plate_no=rng.integers(1, 4, size=N)), target
+    )
+    assert any(
+        f"'batch' looks like a batch or a site, and is related to '{target}'" in alert
+        for alert in found
+    )
+    assert any(
+        "'plate_no' looks like a batch or a site, and is not visibly related" in alert
+        for alert in found
+    )
     assert len(found) == 2
 
 
@@ -172,7 +237,9 @@ def test_batches_are_named_with_their_relation_to_the_target(target, alerts):
     ],
 )
 def test_the_score_suits_the_target(target, scoring, table_file):
-    data = read_dataset(table_file(harmless().assign(outcome=target)), "outcome", "auto")
+    data = read_dataset(
+        table_file(harmless().assign(outcome=target)), "outcome", "auto"
+    )
     assert scoring_of(data) == scoring
 
 
@@ -181,5 +248,9 @@ def test_resamples_keep_the_classes_where_groups_have_one_each(table_file):
     mixed = read_dataset(table_file(table), "outcome", "auto", groups="patient")
     assert not stratifies(mixed)
     pure = table.assign(outcome=np.where(PATIENTS % 2, "ill", "well"))
-    assert stratifies(read_dataset(table_file(pure), "outcome", "auto", groups="patient"))
-    assert not stratifies(read_dataset(table_file(table), "level", "auto", groups="patient"))
+    assert stratifies(
+        read_dataset(table_file(pure), "outcome", "auto", groups="patient")
+    )
+    assert not stratifies(
+        read_dataset(table_file(table), "level", "auto", groups="patient")
+    )

@@ -45,10 +45,14 @@ def said(found):
 def read(tmp_path):
     """Write bytes or text to a file and read it as a report does; the code of the data must do the same."""
 
-    def go(content, name="table.csv", target="outcome", task="auto", groups=None, **options):
+    def go(
+        content, name="table.csv", target="outcome", task="auto", groups=None, **options
+    ):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        found = read_dataset(str(path), target, task, options=ReadOptions(**options), groups=groups)
+        found = read_dataset(
+            str(path), target, task, options=ReadOptions(**options), groups=groups
+        )
         names = {"pd": pd}
         exec("\n".join(found.code), names)  # noqa: S102  that it gives the same is what is tested
         pd.testing.assert_frame_equal(names["X"], found.X)
@@ -77,9 +81,21 @@ def zipped(text):
 
 AS_WRITTEN = {
     "comma": (text_of(), "table.csv", "separator comma, decimal point, utf-8"),
-    "semicolon and decimal comma": (text_of(sep=";", decimal=","), "table.csv", "separator semicolon, decimal comma"),
-    "semicolon and decimal point": (text_of(sep=";"), "table.csv", "separator semicolon, decimal point"),
-    "quoted decimal commas": (text_of(decimal=",", quoting=1), "table.csv", "separator comma, decimal comma"),
+    "semicolon and decimal comma": (
+        text_of(sep=";", decimal=","),
+        "table.csv",
+        "separator semicolon, decimal comma",
+    ),
+    "semicolon and decimal point": (
+        text_of(sep=";"),
+        "table.csv",
+        "separator semicolon, decimal point",
+    ),
+    "quoted decimal commas": (
+        text_of(decimal=",", quoting=1),
+        "table.csv",
+        "separator comma, decimal comma",
+    ),
     "tabs in a csv": (text_of(sep="\t"), "table.csv", "separator tab"),
     "commas in a tsv": (text_of(), "table.tsv", "separator comma"),
     "bars": (text_of(sep="|"), "table.txt", "separator bar"),
@@ -88,24 +104,54 @@ AS_WRITTEN = {
     "byte order mark": (text_of().encode("utf-8-sig"), "table.csv", "utf-8-sig"),
     "utf-16": (text_of(sep="\t").encode("utf-16"), "table.txt", "utf-16"),
     "utf-16 without a mark": (text_of().encode("utf-16-le"), "table.csv", "utf-16-le"),
-    "utf-16, high byte first": (text_of().encode("utf-16-be"), "table.csv", "utf-16-be"),
+    "utf-16, high byte first": (
+        text_of().encode("utf-16-be"),
+        "table.csv",
+        "utf-16-be",
+    ),
     "utf-32": (text_of().encode("utf-32"), "table.csv", "utf-32"),
     "gzip": (gzip.compress(text_of().encode()), "table.csv.gz", "compressed by gzip"),
-    "gzip without its extension": (gzip.compress(text_of().encode()), "table.csv", "compressed by gzip"),
+    "gzip without its extension": (
+        gzip.compress(text_of().encode()),
+        "table.csv",
+        "compressed by gzip",
+    ),
     "no gzip in spite of the extension": (text_of(), "table.csv.gz", "utf-8"),
     "bzip2": (bz2.compress(text_of().encode()), "table.csv.bz2", "compressed by bz2"),
     "xz": (lzma.compress(text_of().encode()), "table.csv.xz", "compressed by xz"),
     "zip": (zipped(text_of()), "table.csv.zip", "compressed by zip"),
-    "lines of Windows": (text_of(lineterminator="\r\n"), "table.csv", "separator comma"),
-    "lines of an old Macintosh": (text_of(lineterminator="\r"), "table.csv", "separator comma"),
-    "title above the header": ("Export of 2026\n\nby the laboratory\n" + text_of(), "table.csv", "3 lines above"),
-    "names with spaces around": (text_of().replace("beta,outcome", " beta , outcome"), "table.csv", "comma"),
-    "every row ends in a separator": (text_of().replace("l\n", "l,\n"), "table.csv", "comma"),
+    "lines of Windows": (
+        text_of(lineterminator="\r\n"),
+        "table.csv",
+        "separator comma",
+    ),
+    "lines of an old Macintosh": (
+        text_of(lineterminator="\r"),
+        "table.csv",
+        "separator comma",
+    ),
+    "title above the header": (
+        "Export of 2026\n\nby the laboratory\n" + text_of(),
+        "table.csv",
+        "3 lines above",
+    ),
+    "names with spaces around": (
+        text_of().replace("beta,outcome", " beta , outcome"),
+        "table.csv",
+        "comma",
+    ),
+    "every row ends in a separator": (
+        text_of().replace("l\n", "l,\n"),
+        "table.csv",
+        "comma",
+    ),
     "blank lines": (text_of().replace("ill\n", "ill\n\n"), "table.csv", "comma"),
 }
 
 
-@pytest.mark.parametrize(("content", "name", "words"), AS_WRITTEN.values(), ids=AS_WRITTEN)
+@pytest.mark.parametrize(
+    ("content", "name", "words"), AS_WRITTEN.values(), ids=AS_WRITTEN
+)
 def test_how_a_file_is_written_is_found_and_said(content, name, words, read):
     found = read(content, name)
     assert_clean(found)
@@ -113,7 +159,13 @@ def test_how_a_file_is_written_is_found_and_said(content, name, words, read):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "word"), [("cp1252", "größe"), ("cp1251", "диагноз"), ("cp1250", "złoty"), ("utf-8", "größe")]
+    ("encoding", "word"),
+    [
+        ("cp1252", "größe"),
+        ("cp1251", "диагноз"),
+        ("cp1250", "złoty"),
+        ("utf-8", "größe"),
+    ],
 )
 def test_names_in_windows_code_pages_are_read(encoding, word, read):
     found = read(text_of(CLEAN.rename(columns={"alpha": word})).encode(encoding))
@@ -128,13 +180,19 @@ def test_options_override_what_is_found(read):
     assert_clean(read(odd, sep="~"))
     whole = CLEAN.assign(alpha=np.arange(N) % 7 + 1000).astype({"alpha": str})
     whole["alpha"] = whole["alpha"].str[:1] + "," + whole["alpha"].str[1:]
-    assert read(text_of(whole, sep=";"), decimal=",").X["alpha"].max() == pytest.approx(1.006)
+    assert read(text_of(whole, sep=";"), decimal=",").X["alpha"].max() == pytest.approx(
+        1.006
+    )
     assert read(text_of(whole, quoting=1)).X["alpha"].max() == pytest.approx(1006)
 
 
 def test_row_names_without_a_header_are_left_out(read):
     lines = text_of().splitlines()
-    found = read("\n".join([lines[0], *(f"sample{i},{line}" for i, line in enumerate(lines[1:]))]))
+    found = read(
+        "\n".join(
+            [lines[0], *(f"sample{i},{line}" for i, line in enumerate(lines[1:]))]
+        )
+    )
     assert_clean(found)
     assert "Left out, names of rows." in said(found)
 
@@ -142,7 +200,10 @@ def test_row_names_without_a_header_are_left_out(read):
 @pytest.mark.parametrize("name", ["table.parquet", "table.feather"])
 def test_typed_files_are_read(name, read, tmp_path):
     stream = io.BytesIO()
-    getattr(CLEAN.assign(lab=["<0.5", "n.d.", *map(str, A[2:])]), f"to_{name.partition('.')[2]}")(stream)
+    getattr(
+        CLEAN.assign(lab=["<0.5", "n.d.", *map(str, A[2:])]),
+        f"to_{name.partition('.')[2]}",
+    )(stream)
     found = read(stream.getvalue(), name)
     assert found.X["lab"].iloc[0] == 0.5
     assert np.isnan(found.X["lab"].iloc[1])
@@ -159,7 +220,9 @@ def workbook(**sheets):
 
 
 def test_workbooks_are_read(read):
-    book = workbook(Data=(CLEAN.assign(crp=["<0.5", "n.d.", *A[2:]]), 0), Other=(CLEAN, 0))
+    book = workbook(
+        Data=(CLEAN.assign(crp=["<0.5", "n.d.", *A[2:]]), 0), Other=(CLEAN, 0)
+    )
     found = read(book, "table.xlsx")
     assert "sheet 'Data' of 2" in said(found)
     assert found.X["crp"].iloc[0] == 0.5
@@ -210,7 +273,10 @@ def test_limits_alone_are_classes(read):
     assert "age=>=40" in found.X or "age=<40" in found.X
 
 
-@pytest.mark.parametrize("word", ["NA", "n.d.", "N/A", "#DIV/0!", "nd", "-", "?", "not detected", " n.a. ", "NULL"])
+@pytest.mark.parametrize(
+    "word",
+    ["NA", "n.d.", "N/A", "#DIV/0!", "nd", "-", "?", "not detected", " n.a. ", "NULL"],
+)
 def test_words_for_missing_are_counted(word, read):
     cells = [word, word, *map(str, A[2:])]
     found = read(with_column("crp", cells))
@@ -222,12 +288,21 @@ def test_words_that_are_categories_stay(read):
     states = np.resize(["ND", "SD", "TX"], N)
     found = read(with_column("state", states))
     assert "state=ND" in found.X
-    assert read(with_column("metal", np.resize(["NA", "K", "Fe"], N)), keep=["NA"]).X["metal=NA"].sum() == N / 3
-    assert "metal=NA" not in read(with_column("metal", np.resize(["NA", "K", "Fe"], N))).X
+    assert (
+        read(with_column("metal", np.resize(["NA", "K", "Fe"], N)), keep=["NA"])
+        .X["metal=NA"]
+        .sum()
+        == N / 3
+    )
+    assert (
+        "metal=NA" not in read(with_column("metal", np.resize(["NA", "K", "Fe"], N))).X
+    )
 
 
 def test_more_words_for_missing_can_be_given(read):
-    found = read(with_column("crp", ["777", "zzz", *map(str, A[2:])]), na=["777", "zzz"])
+    found = read(
+        with_column("crp", ["777", "zzz", *map(str, A[2:])]), na=["777", "zzz"]
+    )
     assert found.X["crp"].isna().sum() == 2
     assert "'777' (1 cell), 'zzz' (1 cell)" in said(found)
 
@@ -262,24 +337,38 @@ def test_slips_among_numbers_are_missing_and_shown(read):
 
 
 def test_every_word_of_pandas_is_known():
-    cells = pd.read_csv(io.StringIO("a,b\n" + "\n".join(f'"{word}",1' for word in USUAL)))
+    cells = pd.read_csv(
+        io.StringIO("a,b\n" + "\n".join(f'"{word}",1' for word in USUAL))
+    )
     assert cells["a"].isna().all()
 
 
 # -- columns that are no features --------------------------------------------------------------------------------------
 
 USELESS = {
-    "days": (pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"), "of dates or times"),
-    "German days": (pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y %H:%M"), "of dates or times"),
+    "days": (
+        pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"),
+        "of dates or times",
+    ),
+    "German days": (
+        pd.date_range("2020-01-01", periods=N).strftime("%d.%m.%Y %H:%M"),
+        "of dates or times",
+    ),
     "American days": (np.resize(["12/31/2020", "1/2/21"], N), "of dates or times"),
     "days as numbers": (20200101 + np.arange(N), "of dates or times"),
     "clock": (np.resize(["12:30", "08:15"], N), "of dates or times"),
     "texts": ([f"note {i} x" for i in range(N)], "whose texts all differ"),
-    "nearly": ([f"note {max(i, 1)} x" for i in range(N)], "whose texts nearly all differ"),
+    "nearly": (
+        [f"note {max(i, 1)} x" for i in range(N)],
+        "whose texts nearly all differ",
+    ),
     "row": (np.arange(N), "whole numbers in order"),
     "descending": (500 - 7 * np.arange(N), "whole numbers in order"),
     "sample_id": (RNG.permutation(N) + 1000, "identifiers, by their names"),
-    "PatientID": (np.repeat(np.arange(N // 2), 2) % 12 + 3.0, "identifiers that repeat"),
+    "PatientID": (
+        np.repeat(np.arange(N // 2), 2) % 12 + 3.0,
+        "identifiers that repeat",
+    ),
     "constant": (np.ones(N), "with one value only"),
     "sparse": ([1.0, 2.0, *[np.nan] * (N - 2)], "with values in fewer than a tenth"),
     "empty": ([np.nan] * N, "without any value"),
@@ -287,7 +376,9 @@ USELESS = {
 
 
 @pytest.mark.parametrize(("values", "reason"), USELESS.values(), ids=USELESS)
-def test_columns_that_are_no_features_are_left_out_with_the_reason(values, reason, read, request):
+def test_columns_that_are_no_features_are_left_out_with_the_reason(
+    values, reason, read, request
+):
     name = request.node.callspec.id
     found = read(text_of(CLEAN.assign(**{name: values})))
     assert_clean(found)
@@ -309,7 +400,9 @@ def test_features_stay(name, values):
 
 
 @pytest.mark.parametrize(
-    "cells", [[b"\x00\xff"] * N, [[1, 2]] * N, [{"a": 1}] * N], ids=["bytes", "lists", "structures"]
+    "cells",
+    [[b"\x00\xff"] * N, [[1, 2]] * N, [{"a": 1}] * N],
+    ids=["bytes", "lists", "structures"],
 )
 def test_structures_in_a_parquet_file_are_left_out(cells, read):
     stream = io.BytesIO()
@@ -317,7 +410,10 @@ def test_structures_in_a_parquet_file_are_left_out(cells, read):
     found = read(stream.getvalue(), "table.parquet")
     assert_clean(found)
     assert "of binary data, lists or other structures: 'blob'" in said(found)
-    assert all("blob" not in alert for alert in alerts_of(found, target="outcome", n_resamples=10))
+    assert all(
+        "blob" not in alert
+        for alert in alerts_of(found, target="outcome", n_resamples=10)
+    )
     with pytest.raises(UserError, match="target 'blob' holds binary data"):
         read(stream.getvalue(), "table.parquet", target="blob")
 
@@ -325,7 +421,9 @@ def test_structures_in_a_parquet_file_are_left_out(cells, read):
 def test_nullable_types_of_a_parquet_file_are_read(read):
     stream = io.BytesIO()
     whole = pd.array([None, *range(N - 1)], dtype="Int64") % 5
-    table = CLEAN.assign(whole=whole, flag=pd.array(np.resize([True, False, None], N), dtype="boolean"))
+    table = CLEAN.assign(
+        whole=whole, flag=pd.array(np.resize([True, False, None], N), dtype="boolean")
+    )
     table.astype({"outcome": "category"}).to_parquet(stream)
     found = read(stream.getvalue(), "table.parquet")
     assert found.X["whole"].isna().sum() == 1
@@ -355,7 +453,9 @@ def test_a_second_target_is_never_a_feature(read):
     copy = CLEAN.assign(extra=Y)
     found = read(text_of(copy).replace("extra", "outcome"))
     assert_clean(found)
-    assert "1 more column named 'outcome', with the same values: left out." in said(found)
+    assert "1 more column named 'outcome', with the same values: left out." in said(
+        found
+    )
     with pytest.raises(UserError, match="several columns 'outcome' that differ"):
         read(text_of(EXTRA).replace("extra", "outcome"))
 
@@ -438,39 +538,102 @@ REFUSED = {
     "empty": ("table.csv", damaged(b""), "is empty"),
     "blank lines only": ("table.csv", damaged(b"\n\n \n"), "is empty"),
     "header only": ("table.csv", damaged(b"alpha,beta,outcome\n"), "at least 10 rows"),
-    "truncated gzip": ("table.csv.gz", damaged(gzip.compress(text_of().encode() * 99)[:-40]), "damaged or incomplete"),
-    "damaged gzip": ("table.csv.gz", damaged(b"\x1f\x8b\x08nothing"), "damaged or incomplete"),
-    "truncated xz": ("table.csv.xz", damaged(lzma.compress(text_of().encode())[:-20]), "damaged or incomplete"),
-    "truncated bzip2": ("table.csv.bz2", damaged(bz2.compress(text_of().encode())[:-20]), "damaged or incomplete"),
-    "zip of two files": ("table.zip.csv", damaged(two_files()), "this archive has 2 files"),
-    "damaged zip": ("table.csv.zip", damaged(zipped(text_of())[:60]), "damaged or incomplete"),
+    "truncated gzip": (
+        "table.csv.gz",
+        damaged(gzip.compress(text_of().encode() * 99)[:-40]),
+        "damaged or incomplete",
+    ),
+    "damaged gzip": (
+        "table.csv.gz",
+        damaged(b"\x1f\x8b\x08nothing"),
+        "damaged or incomplete",
+    ),
+    "truncated xz": (
+        "table.csv.xz",
+        damaged(lzma.compress(text_of().encode())[:-20]),
+        "damaged or incomplete",
+    ),
+    "truncated bzip2": (
+        "table.csv.bz2",
+        damaged(bz2.compress(text_of().encode())[:-20]),
+        "damaged or incomplete",
+    ),
+    "zip of two files": (
+        "table.zip.csv",
+        damaged(two_files()),
+        "this archive has 2 files",
+    ),
+    "damaged zip": (
+        "table.csv.zip",
+        damaged(zipped(text_of())[:60]),
+        "damaged or incomplete",
+    ),
     "truncated parquet": ("table.parquet", damaged(parquet()[:-30]), "can't be read"),
-    "damaged feather": ("table.feather", damaged(b"ARROW1" + bytes(50)), "can't be read"),
-    "damaged workbook": ("table.xlsx", damaged(b"PK\x03\x04" + bytes(100)), "damaged or incomplete"),
+    "damaged feather": (
+        "table.feather",
+        damaged(b"ARROW1" + bytes(50)),
+        "can't be read",
+    ),
+    "damaged workbook": (
+        "table.xlsx",
+        damaged(b"PK\x03\x04" + bytes(100)),
+        "damaged or incomplete",
+    ),
     "old workbook": (
         "table.xlsx",
         damaged(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100)),
         "save it as .xlsx or .csv",
     ),
-    "zstd": ("table.csv.zst", damaged(b"\x28\xb5\x2f\xfd" + bytes(20)), "decompress it first"),
+    "zstd": (
+        "table.csv.zst",
+        damaged(b"\x28\xb5\x2f\xfd" + bytes(20)),
+        "decompress it first",
+    ),
     "zeros": ("table.csv", damaged(bytes(5000)), "not a text"),
-    "a program": ("table.csv", damaged(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00>\x00" * 40), "can't be read"),
-    "unclosed quote": ("table.csv", damaged(b'alpha,beta,outcome\n"1,2,3\n' + b"1,2,3\n" * 20), "can't be read"),
-    "rows of many widths": ("table.csv", damaged(b"a,b\n1,2\n1,2,3,4\n1\n"), "can't be read"),
-    "one column": ("table.csv", damaged(b"outcome\n" + b"ill\nwell\n" * 12), "nothing to select from"),
+    "a program": (
+        "table.csv",
+        damaged(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00>\x00" * 40),
+        "can't be read",
+    ),
+    "unclosed quote": (
+        "table.csv",
+        damaged(b'alpha,beta,outcome\n"1,2,3\n' + b"1,2,3\n" * 20),
+        "can't be read",
+    ),
+    "rows of many widths": (
+        "table.csv",
+        damaged(b"a,b\n1,2\n1,2,3,4\n1\n"),
+        "can't be read",
+    ),
+    "one column": (
+        "table.csv",
+        damaged(b"outcome\n" + b"ill\nwell\n" * 12),
+        "nothing to select from",
+    ),
     "unknown extension": ("table.docx", damaged(b"x"), "must end in .csv"),
-    "binary cells": ("table.csv", damaged(text_of().encode() + b"\xff\xfe\x00\x01,1,ill\n"), "can't be read"),
+    "binary cells": (
+        "table.csv",
+        damaged(text_of().encode() + b"\xff\xfe\x00\x01,1,ill\n"),
+        "can't be read",
+    ),
 }
 
 
 @pytest.mark.parametrize(("name", "make", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_can_not_be_read_is_refused_in_a_line(name, make, words, tmp_path, complaint):
+def test_what_can_not_be_read_is_refused_in_a_line(
+    name, make, words, tmp_path, complaint
+):
     make(tmp_path / name)
-    assert words in complaint("report", tmp_path / name, "--target", "outcome", "-o", tmp_path / "out.html")
+    assert words in complaint(
+        "report", tmp_path / name, "--target", "outcome", "-o", tmp_path / "out.html"
+    )
     assert not (tmp_path / "out.html").exists()
 
 
-@pytest.mark.parametrize("address", ["https://example.org/table.csv", "s3://bucket/table.parquet", "file:///table.csv"])
+@pytest.mark.parametrize(
+    "address",
+    ["https://example.org/table.csv", "s3://bucket/table.parquet", "file:///table.csv"],
+)
 def test_no_address_is_fetched(address, complaint):
     assert "nothing is fetched" in complaint("report", address, "--target", "y")
     assert "nothing is fetched" in complaint("measure", address)
@@ -491,7 +654,10 @@ def test_what_grows_too_large_is_refused(read, monkeypatch):
     [
         (["--time", "alpha"], "--time and --event go together"),
         (["--event", "outcome"], "--time and --event go together"),
-        (["--time", "alpha", "--event", "e", "--target", "outcome"], "can't be combined"),
+        (
+            ["--time", "alpha", "--event", "e", "--target", "outcome"],
+            "can't be combined",
+        ),
         (["--time", "alpha", "--event", "alpha"], "must be two columns"),
         (["--time", "outcome", "--event", "alpha"], "--time 'outcome' must be numbers"),
         (
@@ -524,26 +690,61 @@ def understood(path, content):
 
 
 CELLS = st.sampled_from(
-    ["", "1", "2.5", "-999", "<0.5", "n.d.", "a", "b", '"', ";", "1,5", "2020-01-01", "inf", " ", "é"]
+    [
+        "",
+        "1",
+        "2.5",
+        "-999",
+        "<0.5",
+        "n.d.",
+        "a",
+        "b",
+        '"',
+        ";",
+        "1,5",
+        "2020-01-01",
+        "inf",
+        " ",
+        "é",
+    ]
 )
 MAGIC = st.sampled_from(
-    [b"", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PAR1", b"ARROW1", b"\xff\xfe"]
+    [
+        b"",
+        b"\x1f\x8b\x08",
+        b"BZh9",
+        b"\xfd7zXZ\x00",
+        b"PK\x03\x04",
+        b"PAR1",
+        b"ARROW1",
+        b"\xff\xfe",
+    ]
 )
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(MAGIC, st.binary(max_size=200), st.sampled_from([".csv", ".parquet", ".xlsx", ".feather", ".csv.gz"]))
+@given(
+    MAGIC,
+    st.binary(max_size=200),
+    st.sampled_from([".csv", ".parquet", ".xlsx", ".feather", ".csv.gz"]),
+)
 def test_no_bytes_give_a_traceback(magic, content, suffix):
     with TemporaryDirectory() as folder:
         assert not understood(Path(folder) / f"table{suffix}", magic + content)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
-@given(st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=8, max_size=16), st.sampled_from(",;\t"))
+@given(
+    st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=8, max_size=16),
+    st.sampled_from(",;\t"),
+)
 def test_no_cells_give_a_traceback(rows, separator):
     text = "\n".join(separator.join([*row, "ab"[i % 2]]) for i, row in enumerate(rows))
     with TemporaryDirectory() as folder:
-        understood(Path(folder) / "table.csv", f"a{separator}b{separator}c{separator}y\n{text}\n".encode("cp1252"))
+        understood(
+            Path(folder) / "table.csv",
+            f"a{separator}b{separator}c{separator}y\n{text}\n".encode("cp1252"),
+        )
 
 
 # -- the kernels -------------------------------------------------------------------------------------------------------
@@ -595,7 +796,9 @@ class Quick:
         return ["None recommended."]
 
     def html(self):
-        return '<!DOCTYPE html><html><head><meta name="generator" content="skstab 0">new'
+        return (
+            '<!DOCTYPE html><html><head><meta name="generator" content="skstab 0">new'
+        )
 
 
 @pytest.fixture
@@ -616,7 +819,12 @@ def test_an_earlier_report_is_replaced(quick, command, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("table.csv", "is the table itself"), ("notes.txt", "not an earlier report"), ("pipe", "not")]
+    ("name", "words"),
+    [
+        ("table.csv", "is the table itself"),
+        ("notes.txt", "not an earlier report"),
+        ("pipe", "not"),
+    ],
 )
 def test_no_other_file_is_replaced(name, words, quick, complaint, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
@@ -641,12 +849,18 @@ def test_on_a_full_disk_the_earlier_report_stays(quick, command, tmp_path, monke
 
     monkeypatch.setattr(os, "fsync", full)
     (tmp_path / "beside").mkdir()
-    status, _, err = command(*quick, output, "--checkpoint", tmp_path / "beside" / "runs")
+    status, _, err = command(
+        *quick, output, "--checkpoint", tmp_path / "beside" / "runs"
+    )
     assert status == 2
     assert "No space left on device; the report is kept as " in err
     assert len(err.splitlines()) == 1
     assert output.read_text().endswith(" old")
-    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "out.html", "beside"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "table.csv",
+        "out.html",
+        "beside",
+    }
     (kept,) = (tmp_path / "beside").glob("out-*.html")
     assert kept.read_text() == Quick().html()
 
@@ -655,10 +869,14 @@ def test_strict_ends_with_status_1_and_writes_nothing(quick, command, tmp_path):
     output = tmp_path / "out.html"
     assert command(*quick, output, "--strict")[0] == 0
     output.unlink()
-    (tmp_path / "table.csv").write_text(text_of(CLEAN.assign(copy=np.where(Y == "ill", 1.5, 2.5))))
+    (tmp_path / "table.csv").write_text(
+        text_of(CLEAN.assign(copy=np.where(Y == "ill", 1.5, 2.5)))
+    )
     status, out, err = command(*quick, output, "--strict")
     assert status == 1
     assert "Alert: Possible leak: 'copy' alone predicts 'outcome'" in out
-    assert err == "skstab: error: 1 alert with --strict: nothing was compared or written\n"
+    assert (
+        err == "skstab: error: 1 alert with --strict: nothing was compared or written\n"
+    )
     assert not output.exists()
     assert command(*quick, output)[0] == 0

@@ -15,24 +15,42 @@ GRID = _demo.make_grid()
 @pytest.fixture
 def toured(monkeypatch, command, tmp_path):
     monkeypatch.setattr(_demo, "make_grid", lambda: [GRID[0], GRID[-1]])
-    status, out, err = command("demo", "--output", tmp_path / "tour", "--resamples", "4", "--jobs", "1")
+    status, out, err = command(
+        "demo", "--output", tmp_path / "tour", "--resamples", "4", "--jobs", "1"
+    )
     assert status == 0
     return out, err, tmp_path / "tour"
 
 
 def test_the_tour_answers_the_questions_in_their_order_and_writes_its_files(toured):
     out, err, folder = toured
-    answers = ("1. Is there", "2. Would other data", "ignal", "3. Which features", "direction", "4. What does it cost")
+    answers = (
+        "1. Is there",
+        "2. Would other data",
+        "ignal",
+        "3. Which features",
+        "direction",
+        "4. What does it cost",
+    )
     places = [out.index(answer) for answer in answers]
     assert places == sorted(places)
     assert "Accuracy alone would choose" in out
     assert "With stability, losing at most 1% accuracy" in out
-    rows = [line for line in out.splitlines() if re.match(r"(L1 logistic|hybrid-RFE) \(.*\) +0\.", line)]
+    rows = [
+        line
+        for line in out.splitlines()
+        if re.match(r"(L1 logistic|hybrid-RFE) \(.*\) +0\.", line)
+    ]
     scores = [float(row.split(")")[1].split()[0]) for row in rows]
     assert 1 <= len(rows) <= 10
     assert scores == sorted(scores, reverse=True)
     assert err == "fitting candidates (10) ...\n"
-    files = {"pareto.png", "map-accuracy-alone.png", "map-with-stability.png", "report.html"}
+    files = {
+        "pareto.png",
+        "map-accuracy-alone.png",
+        "map-with-stability.png",
+        "report.html",
+    }
     assert {path.name for path in folder.iterdir()} == files
     assert all(f"{name}\n" in out for name in files)
     page = Page((folder / "report.html").read_text(encoding="utf-8"))

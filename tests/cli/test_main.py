@@ -16,12 +16,18 @@ from skstab._cli._selectors import SETTINGS
 
 def run(*arguments, **options):
     command = [sys.executable, "-m", "skstab", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, **options
+    )
 
 
 def test_the_module_runs_as_a_command():
     done = run("--version")
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"skstab {skstab.__version__}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        f"skstab {skstab.__version__}\n",
+        "",
+    )
 
 
 def test_an_error_is_one_line_and_status_2():
@@ -34,7 +40,9 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("1,0,1\n1,1,0\n0,1,1\n")
     command = [sys.executable, "-m", "skstab", "measure", str(path), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == 141
@@ -42,8 +50,16 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path):
 
 def test_importing_the_command_loads_nothing_heavy():
     code = "import sys; import skstab.__main__; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(done.stdout.split()) & {"matplotlib", "jinja2", "sklearn", "pandas", "numpy"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not set(done.stdout.split()) & {
+        "matplotlib",
+        "jinja2",
+        "sklearn",
+        "pandas",
+        "numpy",
+    }
 
 
 def test_without_a_command_the_help_is_printed(capsys):
@@ -59,7 +75,10 @@ def skstab_main(arguments):
     return main(arguments)
 
 
-COMMANDS = [path.stem[1:].removesuffix("_command") for path in Path(_terminal.__file__).parent.glob("_*_command.py")]
+COMMANDS = [
+    path.stem[1:].removesuffix("_command")
+    for path in Path(_terminal.__file__).parent.glob("_*_command.py")
+]
 every_command = pytest.mark.parametrize("name", sorted(COMMANDS))
 
 
@@ -81,7 +100,9 @@ def test_every_command_has_a_section_in_the_documentation(name):
     page = Path(skstab.__file__).parents[1] / "docs" / "command_line.md"
     if not page.exists():
         pytest.skip("the documentation is not part of an installed package")
-    assert re.search(rf"^## .*`skstab {name}`$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert re.search(
+        rf"^## .*`skstab {name}`$", page.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
 
 
 @every_command
@@ -123,7 +144,9 @@ def test_ctrl_c_ends_with_a_line_and_status_130(monkeypatch, command):
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 @pytest.mark.parametrize("arguments", [["demo"], ["report", "x.csv", "--target", "y"]])
-def test_a_missing_extra_is_told_before_anything_runs(package, arguments, monkeypatch, complaint):
+def test_a_missing_extra_is_told_before_anything_runs(
+    package, arguments, monkeypatch, complaint
+):
     monkeypatch.setitem(sys.modules, package, None)
     line = complaint(*arguments)
     assert package in line

@@ -11,17 +11,24 @@ from skstab._cli._measure_command import _row
 from skstab.metrics import get_measure, measure_table, stability_interval
 from skstab.runs import Runs
 
-SUPPORTS = np.array([[1, 0, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 1, 0]])
+SUPPORTS = np.array(
+    [[1, 0, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 0, 0], [1, 0, 1, 1, 0]]
+)
 EQUAL = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 0, 1, 0]])
 
 
 @pytest.fixture
 def measured(command, table_file):
     def run(values, *options, name="runs.csv"):
-        path = table_file(pd.DataFrame(values, columns=[f"f{i}" for i in range(np.shape(values)[1])]), name)
+        path = table_file(
+            pd.DataFrame(values, columns=[f"f{i}" for i in range(np.shape(values)[1])]),
+            name,
+        )
         status, out, err = command("measure", path, "--json", *options)
         assert (status, err) == (0, "")
-        found = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+        found = json.loads(
+            out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
+        )
         return found, {row["measure"]: row for row in found["measures"]}
 
     return run
@@ -30,11 +37,17 @@ def measured(command, table_file):
 @pytest.mark.parametrize("name", ["runs.csv", "runs.tsv", "runs.parquet"])
 def test_values_and_intervals_are_those_of_the_library(name, measured):
     about, rows = measured(SUPPORTS, name=name)
-    assert (about["n_runs"], about["n_features"], about["mean_selected"]) == (4, 5, 2.25)
+    assert (about["n_runs"], about["n_features"], about["mean_selected"]) == (
+        4,
+        5,
+        2.25,
+    )
     for measure in ("nogueira", "jaccard", "goh"):
         interval = stability_interval(SUPPORTS, measure=measure)
         assert rows[measure]["stability"] == pytest.approx(interval.estimate)
-        assert (rows[measure]["low"], rows[measure]["high"]) == pytest.approx((interval.low, interval.high))
+        assert (rows[measure]["low"], rows[measure]["high"]) == pytest.approx(
+            (interval.low, interval.high)
+        )
 
 
 def test_every_measure_of_sets_is_told_of(measured):
@@ -47,11 +60,15 @@ def test_measures_that_refuse_the_sizes_are_listed_with_the_reason(measured):
     assert rows["kuncheva"]["stability"] is None
     assert "same number of features" in rows["kuncheva"]["note"]
     _, rows = measured(EQUAL)
-    assert rows["kuncheva"]["stability"] == pytest.approx(get_measure("kuncheva")(EQUAL))
+    assert rows["kuncheva"]["stability"] == pytest.approx(
+        get_measure("kuncheva")(EQUAL)
+    )
 
 
 @pytest.mark.parametrize("name", ["effective", "yu", "intersection_mbm", "zucknick"])
-def test_measures_that_forgive_substitutes_are_listed_with_what_they_need(name, measured):
+def test_measures_that_forgive_substitutes_are_listed_with_what_they_need(
+    name, measured
+):
     _, rows = measured(SUPPORTS)
     assert rows[name]["stability"] is None
     assert rows[name]["note"] == "needs to know which features can replace each other"
@@ -68,7 +85,9 @@ def test_method_and_level_reach_the_intervals(measured):
 
 def test_methods_that_draw_obey_the_seed():
     runs = (np.random.default_rng(0).random((20, 9)) < 0.4).astype(float)
-    options = [Namespace(method="bootstrap", level=0.9, seed=seed) for seed in (1, 1, 2)]
+    options = [
+        Namespace(method="bootstrap", level=0.9, seed=seed) for seed in (1, 1, 2)
+    ]
     ends = [_row("nogueira", Runs(runs), option)["high"] for option in options]
     assert ends[0] == ends[1] != ends[2]
 
@@ -81,7 +100,9 @@ def test_two_runs_have_a_value_but_no_interval(measured):
 
 
 def test_an_infinite_end_is_null(measured):
-    _, rows = measured(SUPPORTS, "--method", "conformal")  # too few runs to exclude any value
+    _, rows = measured(
+        SUPPORTS, "--method", "conformal"
+    )  # too few runs to exclude any value
     assert (rows["wald"]["low"], rows["wald"]["high"]) == (None, 1)
 
 
@@ -93,9 +114,15 @@ def test_runs_that_chose_nothing_are_noted(measured):
 def test_weights_are_measured_as_weights_ranks_and_sets(measured):
     weights = np.array([[0.5, -2.0, 0.0], [0.4, 1.0, 0.1], [0.7, -0.2, 0.0]])
     _, rows = measured(weights, "--weights")
-    assert rows["pearson"]["stability"] == pytest.approx(get_measure("pearson")(np.abs(weights)))
-    assert rows["canberra"]["stability"] == pytest.approx(get_measure("canberra")([[2, 1, 3], [2, 1, 3], [1, 2, 3]]))
-    assert rows["nogueira"]["stability"] == pytest.approx(get_measure("nogueira")(weights != 0))
+    assert rows["pearson"]["stability"] == pytest.approx(
+        get_measure("pearson")(np.abs(weights))
+    )
+    assert rows["canberra"]["stability"] == pytest.approx(
+        get_measure("canberra")([[2, 1, 3], [2, 1, 3], [1, 2, 3]])
+    )
+    assert rows["nogueira"]["stability"] == pytest.approx(
+        get_measure("nogueira")(weights != 0)
+    )
 
 
 def test_weights_without_zeros_say_nothing_about_sets(measured):
@@ -128,12 +155,19 @@ def test_names_of_features_and_runs_are_optional(text, tmp_path, command):
 
 
 def test_the_table_is_plain_text(command, table_file):
-    status, out, err = command("measure", table_file(pd.DataFrame(SUPPORTS, columns=list("abcde"))))
+    status, out, err = command(
+        "measure", table_file(pd.DataFrame(SUPPORTS, columns=list("abcde")))
+    )
     assert (status, err) == (0, "")
     line = next(line for line in out.splitlines() if line.startswith("nogueira"))
     interval = stability_interval(SUPPORTS)
-    assert line.split()[1:] == [f"{value:.3f}" for value in (interval.estimate, interval.low, interval.high)]
-    assert "kuncheva, krizek, guzman, lausser: supports must be of one size: the measure is defined only" in out
+    assert line.split()[1:] == [
+        f"{value:.3f}" for value in (interval.estimate, interval.low, interval.high)
+    ]
+    assert (
+        "kuncheva, krizek, guzman, lausser: supports must be of one size: the measure is defined only"
+        in out
+    )
     assert "\x1b" not in out
 
 
@@ -177,20 +211,28 @@ def test_weights_of_all_features_need_no_note(command, tmp_path):
 WEIGHTS = np.array([[0.9, 0.3, 0.1], [0.8, 0.4, 0.2], [0.7, 0.5, 0.0]])
 WAYS_TO_WRITE = {
     "numbered columns": lambda table, path: table.to_csv(path, index=False),
-    "from one": lambda table, path: table.rename(columns=lambda i: i + 1).to_csv(path, index=False),
+    "from one": lambda table, path: table.rename(columns=lambda i: i + 1).to_csv(
+        path, index=False
+    ),
     "and rows": lambda table, path: table.to_csv(path),
     "no names": lambda table, path: table.to_csv(path, index=False, header=False),
     "runs": lambda table, path: table.rename_axis("run").to_csv(path),
-    "named runs": lambda table, path: table.rename(lambda i: f"run {i}").to_csv(path, header=False),
+    "named runs": lambda table, path: table.rename(lambda i: f"run {i}").to_csv(
+        path, header=False
+    ),
 }
 
 
 @pytest.mark.parametrize("write", WAYS_TO_WRITE.values(), ids=WAYS_TO_WRITE)
 @pytest.mark.parametrize("values", [WEIGHTS, SUPPORTS], ids=["weights", "supports"])
-def test_column_and_row_numbers_are_no_runs_and_no_features(values, write, command, tmp_path):
+def test_column_and_row_numbers_are_no_runs_and_no_features(
+    values, write, command, tmp_path
+):
     path = tmp_path / "runs.csv"
     write(pd.DataFrame(values), path)
-    status, out, err = command("measure", str(path), "--json", *(["--weights"] if values is WEIGHTS else []))
+    status, out, err = command(
+        "measure", str(path), "--json", *(["--weights"] if values is WEIGHTS else [])
+    )
     assert (status, err) == (0, "")
     found = json.loads(out)
     assert (found["n_runs"], found["n_features"]) == values.shape
@@ -221,7 +263,12 @@ def test_saved_runs_are_measured(name, measured_file, tmp_path):
     runs = Runs(SUPPORTS, SUPPORTS * [1.0, 2, 3, 4, 5])
     runs.save(tmp_path / name)
     about, stability = measured_file(tmp_path / name)
-    assert (about["kind"], about["n_runs"], about["n_features"], about["mean_selected"]) == ("weights", 4, 5, 2.25)
+    assert (
+        about["kind"],
+        about["n_runs"],
+        about["n_features"],
+        about["mean_selected"],
+    ) == ("weights", 4, 5, 2.25)
     for measure in ("nogueira", "jaccard", "pearson", "canberra"):
         assert stability[measure] == pytest.approx(runs.stability(measure))
     Runs(SUPPORTS).save(tmp_path / name)
@@ -233,13 +280,19 @@ def test_saved_runs_are_measured(name, measured_file, tmp_path):
 LONG = "run,feature\n1,a\n1,b\n2,a\n3,\n"
 
 
-@pytest.mark.parametrize("text", [LONG, "feature,run\na,1\nb,1\na,2\n,3\n"], ids=["run first", "feature first"])
+@pytest.mark.parametrize(
+    "text",
+    [LONG, "feature,run\na,1\nb,1\na,2\n,3\n"],
+    ids=["run first", "feature first"],
+)
 def test_long_tables_are_measured(text, measured_file, tmp_path):
     path = tmp_path / "long.csv"
     path.write_text(text)
     about, stability = measured_file(path)
     assert (about["n_runs"], about["n_features"], about["mean_selected"]) == (3, 2, 1)
-    assert stability["jaccard"] == pytest.approx(get_measure("jaccard")([[1, 1], [1, 0], [0, 0]]))
+    assert stability["jaccard"] == pytest.approx(
+        get_measure("jaccard")([[1, 1], [1, 0], [0, 0]])
+    )
     about, stability = measured_file(path, "--features", "6")
     assert about["n_features"] == 6
     padded = np.pad([[1, 1], [1, 0], [0, 0]], ((0, 0), (0, 4)))
@@ -251,21 +304,30 @@ def test_long_tables_may_have_importances(measured_file, tmp_path):
     path.write_text("run,feature,importance\n1,a,2\n1,b,1\n2,a,3\n3,b,1\n")
     about, stability = measured_file(path)
     assert about["kind"] == "weights"
-    assert stability["pearson"] == pytest.approx(get_measure("pearson")([[2, 1], [3, 0], [0, 1]]))
+    assert stability["pearson"] == pytest.approx(
+        get_measure("pearson")([[2, 1], [3, 0], [0, 1]])
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text", "options", "words"),
     [
         ("long.csv", LONG, ["--features", "1"], "--features must be at least 2"),
-        ("wide.csv", "a,b\n1,0\n1,1\n", ["--features", "5"], "--features goes with a long table"),
+        (
+            "wide.csv",
+            "a,b\n1,0\n1,1\n",
+            ["--features", "5"],
+            "--features goes with a long table",
+        ),
         ("long.csv", "run,feature\n1,a\n1,a\n2,b\n", [], "got some of them twice"),
         ("long.csv", "run,feature\n1,a\n", [], "at least 2 runs"),
         ("other.bin", "no runs", [], "must end in .csv, .tsv or .parquet"),
         ("missing", None, [], "must end in .csv, .tsv or .parquet"),
     ],
 )
-def test_runs_that_can_not_be_measured_are_refused_in_a_line(name, text, options, words, command, tmp_path):
+def test_runs_that_can_not_be_measured_are_refused_in_a_line(
+    name, text, options, words, command, tmp_path
+):
     path = tmp_path / name
     if text is not None:
         path.write_text(text)

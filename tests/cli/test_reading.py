@@ -20,7 +20,11 @@ def again(dataset):
 @pytest.mark.parametrize("make", [patients, hostile])
 def test_the_code_makes_the_same_features_and_target(name, make, table_file):
     table = make()
-    found = read_dataset(table_file(table, name), table.columns[-6] if make is patients else "<i>target</i>", "auto")
+    found = read_dataset(
+        table_file(table, name),
+        table.columns[-6] if make is patients else "<i>target</i>",
+        "auto",
+    )
     X, y = again(found)
     pd.testing.assert_frame_equal(X, found.X)
     pd.testing.assert_series_equal(y, found.y)
@@ -30,7 +34,14 @@ def test_categories_become_columns_and_know_where_they_come_from(table_file):
     table = patients().drop(columns=["score"])
     found = read_dataset(table_file(table), "outcome", "auto")
     levels = ["(missing)", "blue", "green", "red"]
-    assert list(found.X.columns) == ["age", "dose", "weight", "noise", *(f"colour={x}" for x in levels), "sex=m"]
+    assert list(found.X.columns) == [
+        "age",
+        "dose",
+        "weight",
+        "noise",
+        *(f"colour={x}" for x in levels),
+        "sex=m",
+    ]
     assert found.variables["colour=red"] == "colour"
     assert found.variables["age"] == "age"
     np.testing.assert_array_equal(found.X["colour=red"], table["colour"] == "red")
@@ -50,7 +61,10 @@ def test_columns_that_tell_nothing_are_left_out_with_a_note(table_file):
 
 def test_row_numbers_are_left_out(tmp_path):
     patients().to_csv(tmp_path / "table.csv")
-    assert "Left out, row numbers: 'Unnamed: 0'." in read_dataset(str(tmp_path / "table.csv"), "outcome", "auto").notes
+    assert (
+        "Left out, row numbers: 'Unnamed: 0'."
+        in read_dataset(str(tmp_path / "table.csv"), "outcome", "auto").notes
+    )
 
 
 def test_dates_are_left_out(table_file):
@@ -103,7 +117,11 @@ def test_the_task_is_told_by_the_target(target, task, is_classification, table_f
         ({}, ("outcom", "auto"), "did you mean 'outcome'?"),
         ({}, ("zzzz", "auto"), "there is no column 'zzzz'"),
         ({"outcome": "ill"}, ("outcome", "auto"), "one value only, ill"),
-        ({"outcome": None}, ("outcome", "auto"), "at least 10 rows with a target, got 0"),
+        (
+            {"outcome": None},
+            ("outcome", "auto"),
+            "at least 10 rows with a target, got 0",
+        ),
         ({}, ("outcome", "regression"), "not numeric"),
         ({}, ("score", "classification"), "all values of target 'score' differ"),
         (
@@ -111,9 +129,21 @@ def test_the_task_is_told_by_the_target(target, task, is_classification, table_f
             ("outcome", "auto"),
             "class 'once' of target 'outcome' has one row only",
         ),
-        ({"age": np.inf, "dose": [np.inf] + [1.0] * 79}, ("outcome", "auto"), "column 'dose' has infinite values"),
-        ({"score": [np.inf] + [0.5] * 79}, ("score", "auto"), "target 'score' has infinite values"),
-        ({"colour=red": range(80)}, ("outcome", "auto"), "'colour=red' would occur twice"),
+        (
+            {"age": np.inf, "dose": [np.inf] + [1.0] * 79},
+            ("outcome", "auto"),
+            "column 'dose' has infinite values",
+        ),
+        (
+            {"score": [np.inf] + [0.5] * 79},
+            ("score", "auto"),
+            "target 'score' has infinite values",
+        ),
+        (
+            {"colour=red": range(80)},
+            ("outcome", "auto"),
+            "'colour=red' would occur twice",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_table_is_told(change, options, words, table_file):

@@ -12,7 +12,16 @@ from skstab._cli._comparing import choose
 from tests.cli.conftest import HOSTILE, hostile, patients
 from tests.inspection.page import Page
 
-QUICK = ["--resamples", "4", "--jobs", "1", "--selector", "lasso", "--selector", "k-best"]
+QUICK = [
+    "--resamples",
+    "4",
+    "--jobs",
+    "1",
+    "--selector",
+    "lasso",
+    "--selector",
+    "k-best",
+]
 
 
 def written(table, target, folder, *options, name="table.csv"):
@@ -20,14 +29,33 @@ def written(table, target, folder, *options, name="table.csv"):
     file, output = folder / name, folder / "out.html"
     table.to_csv(file, index=False)
     with redirect_stdout(io.TextIOWrapper(io.BytesIO(), write_through=True)) as stream:
-        assert main(["report", str(file), "--target", target, "-o", str(output), *QUICK, *options]) == 0
+        assert (
+            main(
+                [
+                    "report",
+                    str(file),
+                    "--target",
+                    target,
+                    "-o",
+                    str(output),
+                    *QUICK,
+                    *options,
+                ]
+            )
+            == 0
+        )
     return output.read_text(encoding="utf-8"), stream.buffer.getvalue().decode()
 
 
 def run_code(page):
     """Run the Python that a report shows, on one core; return what it computed."""
     names = {}
-    exec(compile(Page(page).code.replace("'n_jobs': -1", "'n_jobs': 1"), "report", "exec"), names)  # noqa: S102
+    exec(  # noqa: S102
+        compile(
+            Page(page).code.replace("'n_jobs': -1", "'n_jobs': 1"), "report", "exec"
+        ),
+        names,
+    )
     return names["comparison"]
 
 
@@ -39,16 +67,22 @@ def shown(page, caption):
 
 @pytest.fixture(scope="module")
 def on_classes(tmp_path_factory):
-    return written(patients().drop(columns="score"), "outcome", tmp_path_factory.mktemp("classes"))
+    return written(
+        patients().drop(columns="score"), "outcome", tmp_path_factory.mktemp("classes")
+    )
 
 
 @pytest.fixture(scope="module")
 def on_numbers(tmp_path_factory):
     table = patients().drop(columns="outcome")
-    return written(table, "score", tmp_path_factory.mktemp("numbers"), "--measure", "pearson")
+    return written(
+        table, "score", tmp_path_factory.mktemp("numbers"), "--measure", "pearson"
+    )
 
 
-@pytest.mark.filterwarnings("ignore")  # the code is run as a user would, with scikit-learn's warnings
+@pytest.mark.filterwarnings(
+    "ignore"
+)  # the code is run as a user would, with scikit-learn's warnings
 @pytest.mark.parametrize("made", ["on_classes", "on_numbers"])
 def test_the_code_gives_the_numbers_of_the_report(made, request):
     page, said = request.getfixturevalue(made)
@@ -77,7 +111,10 @@ def test_hostile_names_do_no_harm_and_are_shown_as_they_are(tmp_path):
     page = Page(text)
     assert not {"i", "b", "u", "svg"} & set(page.elements)
     assert page.elements.count("script") == 1
-    assert all(attributes["src"].startswith("data:image/svg+xml;base64,") for attributes in page.images)
+    assert all(
+        attributes["src"].startswith("data:image/svg+xml;base64,")
+        for attributes in page.images
+    )
     assert not any(name.startswith("on") for names in page.attributes for name in names)
     features = [row[0] for row in page.table("How often features were selected")[1:]]
     assert set(HOSTILE[:2]) <= set(features)
@@ -89,22 +126,47 @@ def test_one_selector_is_compared_with_itself(table_file, command, tmp_path):
     output = tmp_path / "out.html"
     options = ["--resamples", "4", "--jobs", "1", "--selector", "k-best"]
     table = patients()[["age", "dose", "weight", "noise", "outcome"]]
-    status, out, err = command("report", table_file(table), "--target", "outcome", "-o", output, *options)
+    status, out, err = command(
+        "report", table_file(table), "--target", "outcome", "-o", output, *options
+    )
     assert status == 0
     assert err.startswith("comparing 2 settings of 1 selector (4 resamples) ...\n")
     assert "Take k-best (" in out
-    assert len(shown(output.read_text(encoding="utf-8"), "Selectors, the most stable first")) == 2
+    assert (
+        len(
+            shown(
+                output.read_text(encoding="utf-8"), "Selectors, the most stable first"
+            )
+        )
+        == 2
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_rows_of_a_patient_stay_together(table_file, command, tmp_path):
     output = tmp_path / "out.html"
-    table = patients()[["age", "dose", "weight", "noise", "score"]].assign(patient=np.arange(80) // 2)
-    options = ["--resamples", "4", "--jobs", "1", "--selector", "k-best", "--groups", "patient"]
-    status, out, _ = command("report", table_file(table), "--target", "score", "-o", output, *options)
+    table = patients()[["age", "dose", "weight", "noise", "score"]].assign(
+        patient=np.arange(80) // 2
+    )
+    options = [
+        "--resamples",
+        "4",
+        "--jobs",
+        "1",
+        "--selector",
+        "k-best",
+        "--groups",
+        "patient",
+    ]
+    status, out, _ = command(
+        "report", table_file(table), "--target", "score", "-o", output, *options
+    )
     assert status == 0
     page = output.read_text(encoding="utf-8")
-    assert "4 bootstrap samples (rows drawn with replacement, whole groups of patient)" in Page(page).text
+    assert (
+        "4 bootstrap samples (rows drawn with replacement, whole groups of patient)"
+        in Page(page).text
+    )
     assert "R² on the rows that each resample left out" in Page(page).text
     comparison = run_code(page)
     assert comparison.recommend().reason in out
@@ -118,7 +180,9 @@ def test_what_was_done_about_missing_values_and_categories_is_said(on_classes):
     assert "A missing category is a separate level." in text
     assert "Categories were encoded as columns of 0 and 1: 'colour', 'sex'." in text
     assert "Left out, whose texts all differ: 'id'." in said
-    rows = shown(page, "Categories: share of runs that selected at least one of their columns")
+    rows = shown(
+        page, "Categories: share of runs that selected at least one of their columns"
+    )
     assert list(rows) == ["colour"]
     assert rows["colour"][0] == "4"
 
@@ -141,12 +205,18 @@ def test_the_best_setting_of_each_selector_is_within_an_error_of_its_best_score(
 def test_settings_that_select_everything_are_no_choice(table_file, command, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    table = pd.DataFrame(X, columns=list("abc")).assign(y=X @ [3.0, 3.0, 3.0] + 0.01 * rng.normal(size=60))
+    table = pd.DataFrame(X, columns=list("abc")).assign(
+        y=X @ [3.0, 3.0, 3.0] + 0.01 * rng.normal(size=60)
+    )
     output = tmp_path / "out.html"
-    status, out, _ = command("report", table_file(table), "--target", "y", "-o", output, *QUICK)
+    status, out, _ = command(
+        "report", table_file(table), "--target", "y", "-o", output, *QUICK
+    )
     assert status == 0
     assert "Take k-best" in out
-    assert "selected every feature, which is not a choice" in output.read_text(encoding="utf-8")
+    assert "selected every feature, which is not a choice" in output.read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,16 +224,27 @@ def test_settings_that_select_everything_are_no_choice(table_file, command, tmp_
     [
         (["--target", "outcom"], "did you mean 'outcome'?"),
         (["--target", "site"], "one value only"),
-        (["--target", "outcome", "--measure", "kuncheva"], "select equally many features; use one of nogueira"),
-        (["--target", "outcome", "--measure", "yu"], "needs to know which features can replace each other; use one of"),
+        (
+            ["--target", "outcome", "--measure", "kuncheva"],
+            "select equally many features; use one of nogueira",
+        ),
+        (
+            ["--target", "outcome", "--measure", "yu"],
+            "needs to know which features can replace each other; use one of",
+        ),
         (["--target", "outcome", "--measure", "magic"], "there is no measure 'magic'"),
         (["--target", "outcome", "-o", "no/such/folder/r.html"], "there is no folder"),
         (["--target", "outcome", "-o", "."], "is a folder"),
     ],
 )
-def test_what_the_user_can_mend_is_told_in_a_line(options, words, table_file, complaint):
+def test_what_the_user_can_mend_is_told_in_a_line(
+    options, words, table_file, complaint
+):
     assert words in complaint("report", table_file(patients()), *options)
 
 
 def test_a_missing_file_is_told_in_a_line(complaint):
-    assert complaint("report", "nowhere.csv", "--target", "y") == "there is no file 'nowhere.csv'"
+    assert (
+        complaint("report", "nowhere.csv", "--target", "y")
+        == "there is no file 'nowhere.csv'"
+    )

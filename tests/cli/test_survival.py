@@ -39,7 +39,10 @@ def log_likelihood(coef, X, y):
     """Breslow's partial likelihood by its definition."""
     risk = X @ coef
     at_risk = [y["time"] >= y["time"][i] for i in range(len(y))]
-    return sum(risk[i] - np.log(np.exp(risk[at_risk[i]]).sum()) for i in np.flatnonzero(y["event"]))
+    return sum(
+        risk[i] - np.log(np.exp(risk[at_risk[i]]).sum())
+        for i in np.flatnonzero(y["event"])
+    )
 
 
 def test_the_partial_likelihood_and_its_gradient_are_those_of_the_definition(cohort):
@@ -48,7 +51,9 @@ def test_the_partial_likelihood_and_its_gradient_are_those_of_the_definition(coh
     rows = X[sets.order]
     value, gradient, _ = partial_likelihood(rows @ coef, sets)
     assert value == pytest.approx(log_likelihood(coef, X, y))
-    np.testing.assert_allclose(rows.T @ gradient, approx_fprime(coef, log_likelihood, 1e-7, X, y), atol=1e-4)
+    np.testing.assert_allclose(
+        rows.T @ gradient, approx_fprime(coef, log_likelihood, 1e-7, X, y), atol=1e-4
+    )
 
 
 def test_second_derivatives_are_those_of_single_risks(cohort):
@@ -59,25 +64,35 @@ def test_second_derivatives_are_those_of_single_risks(cohort):
     for i in (0, 17, 59):
         moved = risk.copy()
         moved[i] += 1e-6
-        assert (gradient[i] - partial_likelihood(moved, sets)[1][i]) / 1e-6 == pytest.approx(curvature[i], abs=1e-4)
+        assert (
+            gradient[i] - partial_likelihood(moved, sets)[1][i]
+        ) / 1e-6 == pytest.approx(curvature[i], abs=1e-4)
 
 
 def test_ridge_is_the_minimum_also_with_more_features_than_rows(cohort):
     X, y = cohort
     model = CoxRidge(2.0).fit(X, y)
-    found = minimize(lambda coef: coef @ coef - log_likelihood(coef, X, y), np.zeros(5), tol=1e-10).x
+    found = minimize(
+        lambda coef: coef @ coef - log_likelihood(coef, X, y), np.zeros(5), tol=1e-10
+    ).x
     np.testing.assert_allclose(model.coef_, found, atol=1e-5)
     wide = CoxRidge(2.0).fit(np.hstack([X] * 20) / np.sqrt(20), y)
-    np.testing.assert_allclose(wide.coef_.reshape(20, 5).sum(axis=0) / np.sqrt(20), model.coef_, atol=1e-6)
+    np.testing.assert_allclose(
+        wide.coef_.reshape(20, 5).sum(axis=0) / np.sqrt(20), model.coef_, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("alpha", [0.02, 0.1, 5.0])
 def test_the_lasso_meets_its_optimality_conditions(alpha, cohort):
     X, y = cohort
     coef, sets = CoxLasso(alpha).fit(X, y).coef_, RiskSets.of(y)
-    gradient = X[sets.order].T @ partial_likelihood(X[sets.order] @ coef, sets)[1] / len(X)
+    gradient = (
+        X[sets.order].T @ partial_likelihood(X[sets.order] @ coef, sets)[1] / len(X)
+    )
     assert np.abs(gradient).max() <= alpha + 1e-5
-    np.testing.assert_allclose(gradient[coef != 0], alpha * np.sign(coef[coef != 0]), atol=1e-5)
+    np.testing.assert_allclose(
+        gradient[coef != 0], alpha * np.sign(coef[coef != 0]), atol=1e-5
+    )
     assert (alpha == 5.0) == (not coef.any())
 
 
@@ -86,7 +101,10 @@ def test_the_score_test_is_the_squared_slope_over_the_curvature_at_zero(cohort):
     statistics, pvalues = cox_score(X, y)
     for x, statistic in zip(X.T, statistics, strict=True):
         slope = approx_fprime(np.zeros(1), log_likelihood, 1e-6, x[:, None], y)[0]
-        ends = [log_likelihood(np.array([step]), x[:, None], y) for step in (-1e-3, 0.0, 1e-3)]
+        ends = [
+            log_likelihood(np.array([step]), x[:, None], y)
+            for step in (-1e-3, 0.0, 1e-3)
+        ]
         curvature = -(ends[0] - 2 * ends[1] + ends[2]) / 1e-6
         assert statistic == pytest.approx(slope**2 / curvature, rel=1e-3)
     np.testing.assert_allclose(pvalues, chi2.sf(statistics, 1))
@@ -149,7 +167,9 @@ def test_events_are_understood(values, expected):
 )
 def test_what_is_no_survival_is_refused(time, event, words):
     with pytest.raises(UserError, match=words):
-        survival_target(time.rename("months"), pd.Series(np.resize(event, 24), name="died"))
+        survival_target(
+            time.rename("months"), pd.Series(np.resize(event, 24), name="died")
+        )
 
 
 # -- the report --------------------------------------------------------------------------------------------------------
@@ -159,10 +179,23 @@ def test_what_is_no_survival_is_refused(time, event, words):
 def test_a_report_on_survival_and_its_code(table_file, command, tmp_path, monkeypatch):
     X, y, _ = make_survival(120, n_others=3, random_state=0)
     table = pd.DataFrame(X, columns=[f"gene{i}" for i in range(X.shape[1])])
-    table = table.assign(months=y["time"].round(3), died=np.where(y["event"], "dead", "alive"))
+    table = table.assign(
+        months=y["time"].round(3), died=np.where(y["event"], "dead", "alive")
+    )
     table.loc[3, "months"], table.loc[4, "died"] = np.nan, None
     output = tmp_path / "out.html"
-    options = ["--time", "months", "--event", "died", "--resamples", "4", "--jobs", "1", "--selector", "k-best"]
+    options = [
+        "--time",
+        "months",
+        "--event",
+        "died",
+        "--resamples",
+        "4",
+        "--jobs",
+        "1",
+        "--selector",
+        "k-best",
+    ]
     status, out, err = command("report", table_file(table), *options, "-o", output)
     assert status == 0, err
     assert "1 row without a time was left out." in out
@@ -171,16 +204,28 @@ def test_a_report_on_survival_and_its_code(table_file, command, tmp_path, monkey
     assert "survival (months, died)" in page.text
     assert "concordance" in page.text
     with io.StringIO() as printed:
-        names = {"print": lambda *values: printed.write(" ".join(map(str, values)) + "\n"), "__name__": "report"}
+        names = {
+            "print": lambda *values: printed.write(" ".join(map(str, values)) + "\n"),
+            "__name__": "report",
+        }
         monkeypatch.setitem(sys.modules, "report", ModuleType("report"))
-        exec(compile(page.code.replace("'n_jobs': -1", "'n_jobs': 1"), "report", "exec"), names)  # noqa: S102
+        exec(  # noqa: S102
+            compile(page.code.replace("'n_jobs': -1", "'n_jobs': 1"), "report", "exec"),
+            names,
+        )
         assert names["comparison"].recommend().reason in out
         assert names["assessment"].verdict in printed.getvalue().lower()
 
 
 def test_a_selector_without_a_model_of_survival_is_refused(table_file, complaint):
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(24, 3)), columns=list("abc"))
+    table = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(24, 3)), columns=list("abc")
+    )
     file = table_file(table.assign(t=TIMES, e=np.resize([0, 1], 24)))
     options = ["--time", "t", "--event", "e"]
-    assert "no model of survival; use lasso, rfe, k-best" in complaint("report", file, *options, "--selector", "forest")
-    assert "its score is the concordance" in complaint("report", file, *options, "--scoring", "accuracy")
+    assert "no model of survival; use lasso, rfe, k-best" in complaint(
+        "report", file, *options, "--selector", "forest"
+    )
+    assert "its score is the concordance" in complaint(
+        "report", file, *options, "--scoring", "accuracy"
+    )

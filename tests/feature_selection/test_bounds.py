@@ -78,12 +78,16 @@ TAILS = [
 @pytest.mark.parametrize("row", STABS)
 def test_all_three_directions_are_those_of_stabs(row):
     assumption, p, q, threshold, pfer, n_pairs, *expected = row
-    found = stability_selection_bounds(p, q=q, threshold=threshold, pfer=pfer, n_pairs=n_pairs, assumption=assumption)
+    found = stability_selection_bounds(
+        p, q=q, threshold=threshold, pfer=pfer, n_pairs=n_pairs, assumption=assumption
+    )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize(("mean", "reached", "size", "r", "tail"), TAILS)
-def test_r_concave_tails_are_those_of_stabs_where_it_searches_to_the_end(mean, reached, size, r, tail):
+def test_r_concave_tails_are_those_of_stabs_where_it_searches_to_the_end(
+    mean, reached, size, r, tail
+):
     assert largest_tail(mean, reached, size, r) == pytest.approx(tail, rel=1e-5)
 
 
@@ -114,7 +118,9 @@ def test_one_mode_needs_a_threshold_that_a_wrong_feature_seldom_reaches():
 
 
 def test_the_default_is_50_pairs_and_one_mode():
-    assert bounds_of(q=20, threshold=0.8) == bounds_of(q=20, threshold=0.8, n_pairs=50, assumption="unimodal")
+    assert bounds_of(q=20, threshold=0.8) == bounds_of(
+        q=20, threshold=0.8, n_pairs=50, assumption="unimodal"
+    )
 
 
 def r_concave(rng, size, r):
@@ -126,7 +132,11 @@ def r_concave(rng, size, r):
     return np.r_[mass / mass.sum(), np.zeros(size - last)]
 
 
-@given(size=st.integers(4, 12), r=st.sampled_from([-1 / 2, -1 / 4]), seed=st.integers(0, 2**32 - 1))
+@given(
+    size=st.integers(4, 12),
+    r=st.sampled_from([-1 / 2, -1 / 4]),
+    seed=st.integers(0, 2**32 - 1),
+)
 @settings(max_examples=100)
 def test_no_r_concave_distribution_has_a_larger_tail(size, r, seed):
     mass = r_concave(np.random.default_rng(seed), size, r)
@@ -135,19 +145,27 @@ def test_no_r_concave_distribution_has_a_larger_tail(size, r, seed):
         return
     tails = mass[::-1].cumsum()[::-1]
     for reached in range(1, size + 1):
-        assert tails[reached] <= largest_tail(mean, reached, size, r) * (1 + 1e-9) + 1e-12
+        assert (
+            tails[reached] <= largest_tail(mean, reached, size, r) * (1 + 1e-9) + 1e-12
+        )
 
 
 @pytest.mark.parametrize(
-    ("mean", "reached", "size", "r"), [(0.1, 6, 10, -0.5), (0.05, 9, 12, -0.25), (0.2, 8, 12, -0.5)]
+    ("mean", "reached", "size", "r"),
+    [(0.1, 6, 10, -0.5), (0.05, 9, 12, -0.25), (0.2, 8, 12, -0.5)],
 )
-def test_the_largest_tail_is_reached_by_a_distribution_found_by_search(mean, reached, size, r):
+def test_the_largest_tail_is_reached_by_a_distribution_found_by_search(
+    mean, reached, size, r
+):
     a, best = np.geomspace(1e-2, 1e3, 100_001)[:, None], 0.0
     for k in range(1, size):
         points = np.arange(k + 1)
         mass = (a + points) ** (1 / r)
         mass *= (k + 1 - mean * size) / (mass @ (k + 1 - points))[:, None]
-        rest, most = 1 - mass.sum(axis=1), mass[:, 0] * (1 + (k + 1) / a[:, 0]) ** (1 / r)
+        rest, most = (
+            1 - mass.sum(axis=1),
+            mass[:, 0] * (1 + (k + 1) / a[:, 0]) ** (1 / r),
+        )
         tails = rest * (k + 1 >= reached) + mass[:, reached:].sum(axis=1)
         # r-concave only while the last step is not higher than the curve.
         best = max(best, tails[(rest >= 0) & (rest <= most)].max(initial=0))
@@ -166,8 +184,12 @@ CASES = [
 
 
 @pytest.mark.parametrize(("assumption", "n_features", "n_pairs"), CASES)
-def test_q_is_the_largest_and_the_threshold_the_smallest_that_keep_to_the_bound(assumption, n_features, n_pairs):
-    of = partial(stability_selection_bounds, n_features, n_pairs=n_pairs, assumption=assumption)
+def test_q_is_the_largest_and_the_threshold_the_smallest_that_keep_to_the_bound(
+    assumption, n_features, n_pairs
+):
+    of = partial(
+        stability_selection_bounds, n_features, n_pairs=n_pairs, assumption=assumption
+    )
     q = of(threshold=0.9, pfer=1.03).q
     assert of(threshold=0.9, q=q).pfer <= 1.03 < of(threshold=0.9, q=q + 1).pfer
     found = of(q=2, pfer=0.63)
@@ -178,33 +200,50 @@ def test_q_is_the_largest_and_the_threshold_the_smallest_that_keep_to_the_bound(
 
 
 @pytest.mark.parametrize("assumption", ["none", "unimodal", "r-concave"])
-def test_more_features_a_subsample_mean_more_errors_and_a_higher_threshold_fewer(assumption):
+def test_more_features_a_subsample_mean_more_errors_and_a_higher_threshold_fewer(
+    assumption,
+):
     of = partial(bounds_of, assumption=assumption)
     by_q = [of(q=q, threshold=0.8).pfer for q in (1, 5, 20, 21.5, 100)]
-    by_threshold = [of(q=20, threshold=threshold).pfer for threshold in (0.6, 0.7, 0.75, 0.8, 0.9, 1)]
+    by_threshold = [
+        of(q=20, threshold=threshold).pfer
+        for threshold in (0.6, 0.7, 0.75, 0.8, 0.9, 1)
+    ]
     assert (np.diff(by_q) > 0).all()
     assert (np.diff(by_threshold) < 0).all()
 
 
 def test_stronger_assumptions_give_lower_bounds():
     none, unimodal, concave = (
-        bounds_of(q=28, threshold=0.9, assumption=a).pfer for a in ("none", "unimodal", "r-concave")
+        bounds_of(q=28, threshold=0.9, assumption=a).pfer
+        for a in ("none", "unimodal", "r-concave")
     )
     assert concave < unimodal < none
 
 
 def test_the_result_has_the_bound_that_its_settings_have():
     found = bounds_of(threshold=0.8, pfer=2, assumption="r-concave")
-    assert found.pfer == bounds_of(threshold=0.8, q=found.q, assumption="r-concave").pfer < 2
+    assert (
+        found.pfer
+        == bounds_of(threshold=0.8, q=found.q, assumption="r-concave").pfer
+        < 2
+    )
 
 
 @pytest.mark.parametrize(("p", "q", "pfer"), [(50, 2, 0.534), (10, 1, 0.728)])
 def test_r_concave_bounds_hold_below_one_half_as_those_of_stabs(p, q, pfer):
-    of = partial(stability_selection_bounds, p, q=q, n_pairs=100, assumption="r-concave")
+    of = partial(
+        stability_selection_bounds, p, q=q, n_pairs=100, assumption="r-concave"
+    )
     assert of(threshold=0.3).pfer == pytest.approx(pfer, abs=5e-4)
-    falling = [of(threshold=threshold).pfer for threshold in (0.005, 0.2, 0.4, 0.5, 0.6)]
+    falling = [
+        of(threshold=threshold).pfer for threshold in (0.005, 0.2, 0.4, 0.5, 0.6)
+    ]
     assert (np.diff(falling) <= 0).all()
-    with pytest.raises(ValueError, match=r"threshold must be a number from 1 / \(2 \* n_pairs\) = 0.005 to 1"):
+    with pytest.raises(
+        ValueError,
+        match=r"threshold must be a number from 1 / \(2 \* n_pairs\) = 0.005 to 1",
+    ):
         of(threshold=0.004)
 
 
@@ -214,16 +253,34 @@ def test_r_concave_bounds_hold_below_one_half_as_those_of_stabs(p, q, pfer):
 @pytest.mark.parametrize(
     ("settings_", "way"),
     [
-        ({"q": 600, "threshold": 0.9, "assumption": "r-concave"}, "lower q to at most 490"),
+        (
+            {"q": 600, "threshold": 0.9, "assumption": "r-concave"},
+            "lower q to at most 490",
+        ),
         ({"q": 500, "threshold": 0.6}, "raise threshold or lower q"),
-        ({"q": 10, "threshold": 0.5, "assumption": "none"}, "raise threshold above 0.5"),
+        (
+            {"q": 10, "threshold": 0.5, "assumption": "none"},
+            "raise threshold above 0.5",
+        ),
         ({"q": 10, "threshold": 0.504}, "raise threshold or lower q"),
-        ({"q": 100, "pfer": 1, "assumption": "none"}, "even threshold=1 has a bound of 10 .*lower q or raise pfer"),
+        (
+            {"q": 100, "pfer": 1, "assumption": "none"},
+            "even threshold=1 has a bound of 10 .*lower q or raise pfer",
+        ),
         ({"q": 200, "pfer": 0.1}, "lower q or raise pfer"),
         ({"q": 400, "pfer": 0.1, "assumption": "r-concave"}, "lower q or raise pfer"),
-        ({"threshold": 0.6, "pfer": 0.001, "assumption": "none"}, "raise pfer or threshold"),
-        ({"threshold": 0.6, "pfer": 0.001}, "even q=1 has a bound of 0.0026.*raise pfer or threshold"),
-        ({"threshold": 0.5, "pfer": 1}, "even q=1 has no bound.*raise pfer or threshold"),
+        (
+            {"threshold": 0.6, "pfer": 0.001, "assumption": "none"},
+            "raise pfer or threshold",
+        ),
+        (
+            {"threshold": 0.6, "pfer": 0.001},
+            "even q=1 has a bound of 0.0026.*raise pfer or threshold",
+        ),
+        (
+            {"threshold": 0.5, "pfer": 1},
+            "even q=1 has no bound.*raise pfer or threshold",
+        ),
     ],
 )
 def test_impossible_settings_say_which_way_to_move(settings_, way):
@@ -246,22 +303,43 @@ def test_impossible_settings_say_which_way_to_move(settings_, way):
         {"threshold": 0.77, "pfer": 1e-5, "n_features": 28, "n_pairs": 59},
         # No single setting would do.
         {"threshold": 0.5, "pfer": 1e-4, "assumption": "none", "n_features": 240},
-        {"q": 64, "pfer": 1e-5, "assumption": "r-concave", "n_features": 110, "n_pairs": 25},
+        {
+            "q": 64,
+            "pfer": 1e-5,
+            "assumption": "r-concave",
+            "n_features": 110,
+            "n_pairs": 25,
+        },
     ],
 )
 def test_the_nearest_settings_that_an_error_names_are_possible(wanted):
     wanted = {"n_features": 1000, **wanted}
-    with pytest.raises(ValueError, match=rf"n_features={wanted['n_features']}.*nearest possible: ") as caught:
+    with pytest.raises(
+        ValueError, match=rf"n_features={wanted['n_features']}.*nearest possible: "
+    ) as caught:
         stability_selection_bounds(**wanted)
     for choice in str(caught.value).partition("nearest possible: ")[2].split(" or "):
         named = dict(setting.split("=") for setting in choice.split(" with "))
-        given = {name: int(value) if name == "q" else float(value) for name, value in named.items()}
+        given = {
+            name: int(value) if name == "q" else float(value)
+            for name, value in named.items()
+        }
         stability_selection_bounds(**wanted | given)
 
 
-@pytest.mark.parametrize("wanted", [{"q": 1, "threshold": 0.9}, {"q": 1, "pfer": 0.1}, {"threshold": 0.9, "pfer": 0.1}])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"q": 1, "threshold": 0.9},
+        {"q": 1, "pfer": 0.1},
+        {"threshold": 0.9, "pfer": 0.1},
+    ],
+)
 def test_too_few_features_for_any_r_concave_bound_need_another_assumption(wanted):
-    with pytest.raises(ValueError, match="use another assumption, as no q of at least 1 has a bound here"):
+    with pytest.raises(
+        ValueError,
+        match="use another assumption, as no q of at least 1 has a bound here",
+    ):
         stability_selection_bounds(2, assumption="r-concave", n_pairs=10, **wanted)
     assert stability_selection_bounds(2, n_pairs=10, q=1, threshold=0.9).pfer < 2
 
@@ -273,16 +351,37 @@ def test_the_largest_q_that_the_r_concave_error_names_is_possible():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"q": 1}, "two of q, threshold and pfer must be given, but 2 of them are None"),
-        ({"q": 1, "threshold": 0.9, "pfer": 1}, "two of q, threshold and pfer must be given, but 0"),
-        ({"q": 0, "threshold": 0.9}, "q must be a number above 0 and at most n_features"),
-        ({"q": 1001, "threshold": 0.9}, "q must be a number above 0 and at most n_features"),
-        ({"q": 1, "threshold": 0.4}, "threshold must be a number from 0.5 to 1 .*only with assumption='r-concave'"),
+        (
+            {"q": 1},
+            "two of q, threshold and pfer must be given, but 2 of them are None",
+        ),
+        (
+            {"q": 1, "threshold": 0.9, "pfer": 1},
+            "two of q, threshold and pfer must be given, but 0",
+        ),
+        (
+            {"q": 0, "threshold": 0.9},
+            "q must be a number above 0 and at most n_features",
+        ),
+        (
+            {"q": 1001, "threshold": 0.9},
+            "q must be a number above 0 and at most n_features",
+        ),
+        (
+            {"q": 1, "threshold": 0.4},
+            "threshold must be a number from 0.5 to 1 .*only with assumption='r-concave'",
+        ),
         ({"q": 1, "threshold": 1.1}, "threshold must be a number from 0.5 to 1"),
         ({"q": 1, "pfer": 0}, "pfer must be a positive number"),
         ({"q": 1, "pfer": 1, "n_pairs": 0}, "n_pairs must be an int of at least 1"),
-        ({"q": 1, "pfer": 1, "n_pairs": 1, "assumption": "r-concave"}, "n_pairs must be an int of at least 2"),
-        ({"q": 1, "pfer": 1, "assumption": "normal"}, "assumption must be one of 'none', 'unimodal', 'r-concave'"),
+        (
+            {"q": 1, "pfer": 1, "n_pairs": 1, "assumption": "r-concave"},
+            "n_pairs must be an int of at least 2",
+        ),
+        (
+            {"q": 1, "pfer": 1, "assumption": "normal"},
+            "assumption must be one of 'none', 'unimodal', 'r-concave'",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(wrong, message):
@@ -291,5 +390,8 @@ def test_wrong_arguments_are_named(wrong, message):
 
 
 def test_the_number_of_features_must_be_positive():
-    with pytest.raises(ValueError, match=r"n_features must be an int of at least 1, and below 2\*\*63, got 0"):
+    with pytest.raises(
+        ValueError,
+        match=r"n_features must be an int of at least 1, and below 2\*\*63, got 0",
+    ):
         stability_selection_bounds(0, q=1, pfer=1)

@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from skstab.feature_selection._calibration import best_cell, calibration_scores, counts_between
+from skstab.feature_selection._calibration import (
+    best_cell,
+    calibration_scores,
+    counts_between,
+)
 
 
 def slow_score(shares, n_halves, threshold):
@@ -31,19 +35,26 @@ def test_the_score_is_minus_the_logarithm_of_the_probability_by_chance(seed, n_h
     counts = rng.binomial(n_halves, rng.beta(0.5, 1, (12, 3)))
     path, reached = counts / n_halves, counts_between(n_halves, 0.6, 0.9)
     found = calibration_scores(path, n_halves, reached)
-    expected = [[slow_score(shares, n_halves, c / n_halves) for c in reached] for shares in path.T]
+    expected = [
+        [slow_score(shares, n_halves, c / n_halves) for c in reached]
+        for shares in path.T
+    ]
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_nothing_and_everything_are_what_chance_gives():
     path = np.column_stack([np.zeros(5), np.ones(5)])
-    np.testing.assert_allclose(calibration_scores(path, 10, counts_between(10, 0.6, 0.9)), 0, atol=1e-12)
+    np.testing.assert_allclose(
+        calibration_scores(path, 10, counts_between(10, 0.6, 0.9)), 0, atol=1e-12
+    )
 
 
 def test_a_clear_split_scores_more_than_a_vague_one_and_stays_finite():
     clear = np.r_[np.ones(10), np.zeros(990)]
     vague = np.r_[np.full(20, 0.5), np.zeros(980)]
-    scores = calibration_scores(np.column_stack([clear, vague]), 100, counts_between(100, 0.6, 0.9))
+    scores = calibration_scores(
+        np.column_stack([clear, vague]), 100, counts_between(100, 0.6, 0.9)
+    )
     assert np.isfinite(scores).all()
     assert scores[0].max() > scores[1].max()
 

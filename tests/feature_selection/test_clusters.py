@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skstab.feature_selection._clusters import cluster_codes, cluster_walk, representatives
+from skstab.feature_selection._clusters import (
+    cluster_codes,
+    cluster_walk,
+    representatives,
+)
 from skstab.feature_selection._walk import Step, walk
 
 
@@ -24,13 +28,19 @@ def test_without_groups_every_feature_is_a_cluster():
 
 @pytest.mark.parametrize("groups", [[1, 2], [[1, 2, 3]], 5])
 def test_there_is_one_label_for_each_feature(groups):
-    with pytest.raises(ValueError, match="groups must be 3 labels, one for each feature, got shape"):
+    with pytest.raises(
+        ValueError, match="groups must be 3 labels, one for each feature, got shape"
+    ):
         cluster_codes(groups, 3)
 
 
 def steps_of(*selected, importances=None):
     for number, features in enumerate(selected):
-        weights = np.ones(len(features)) if importances is None else np.array(importances[number], dtype=float)
+        weights = (
+            np.ones(len(features))
+            if importances is None
+            else np.array(importances[number], dtype=float)
+        )
         yield Step(np.array(features, dtype=np.intp), weights)
 
 
@@ -51,17 +61,26 @@ def test_a_walk_ends_when_q_clusters_have_been_in():
     assert [list(some) for some in features] == [[0], [0, 1], [0, 1, 2]]
 
 
-@given(st.lists(st.lists(st.integers(0, 4), unique=True), min_size=1, max_size=5), st.sampled_from([None, 1, 3]))
+@given(
+    st.lists(st.lists(st.integers(0, 4), unique=True), min_size=1, max_size=5),
+    st.sampled_from([None, 1, 3]),
+)
 def test_clusters_of_one_walk_as_features_do(path, q):
     alone = walk(steps_of(*map(sorted, path)), q)
     clustered, features = cluster_walk(steps_of(*map(sorted, path)), q, np.arange(5))
-    for one, other, same in zip(alone.supports, clustered.supports, features, strict=True):
+    for one, other, same in zip(
+        alone.supports, clustered.supports, features, strict=True
+    ):
         np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(one, same)
 
 
-@given(arrays(np.float64, 8, elements=st.sampled_from([0.0, 0.5, 1.0])), arrays(bool, 3))
-def test_the_first_of_the_most_often_selected_members_stands_for_a_cluster(scores, selected):
+@given(
+    arrays(np.float64, 8, elements=st.sampled_from([0.0, 0.5, 1.0])), arrays(bool, 3)
+)
+def test_the_first_of_the_most_often_selected_members_stands_for_a_cluster(
+    scores, selected
+):
     codes = np.array([0, 1, 0, 2, 1, 2, 2, 0])
     expected = np.zeros(8, dtype=bool)
     for cluster in np.flatnonzero(selected):

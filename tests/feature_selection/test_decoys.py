@@ -23,8 +23,15 @@ levels = st.sampled_from([0.05, 0.1, 0.2, 0.5])
 some = st.integers(1, 25)
 
 
-@given(real=arrays(np.float64, some, elements=tenths), a=st.integers(1, 3), level=levels, data=st.data())
-def test_the_threshold_is_the_smallest_at_which_the_estimate_is_low_enough(real, a, level, data):
+@given(
+    real=arrays(np.float64, some, elements=tenths),
+    a=st.integers(1, 3),
+    level=levels,
+    data=st.data(),
+)
+def test_the_threshold_is_the_smallest_at_which_the_estimate_is_low_enough(
+    real, a, level, data
+):
     decoys = data.draw(arrays(np.float64, a * len(real), elements=tenths))
 
     def estimate(t):
@@ -32,10 +39,17 @@ def test_the_threshold_is_the_smallest_at_which_the_estimate_is_low_enough(real,
 
     candidates = [t for t in np.arange(0, 11) / 10 if estimate(t) <= level]
     found = fdp_threshold(real, decoys, level)
-    assert (real > found).sum() == (real > (min(candidates) if candidates else np.inf)).sum()
+    assert (real > found).sum() == (
+        real > (min(candidates) if candidates else np.inf)
+    ).sum()
 
 
-@given(differences=arrays(np.float64, some, elements=st.integers(-10, 10).map(lambda x: x / 10)), level=levels)
+@given(
+    differences=arrays(
+        np.float64, some, elements=st.integers(-10, 10).map(lambda x: x / 10)
+    ),
+    level=levels,
+)
 def test_e_values_are_those_of_the_definition(differences, level):
     def ratio(t):
         return (1 + (differences <= -t).sum()) / max(1, (differences >= t).sum())
@@ -44,11 +58,16 @@ def test_e_values_are_those_of_the_definition(differences, level):
     expected = np.zeros(len(differences))
     if candidates:
         t = candidates[0]
-        expected = len(differences) * (differences >= t) / (1 + (differences <= -t).sum())
+        expected = (
+            len(differences) * (differences >= t) / (1 + (differences <= -t).sum())
+        )
     np.testing.assert_allclose(e_values(differences, level), expected)
 
 
-@given(values=arrays(np.float64, some, elements=st.sampled_from([0, 1, 2, 5, 10, 20, 50])), level=levels)
+@given(
+    values=arrays(np.float64, some, elements=st.sampled_from([0, 1, 2, 5, 10, 20, 50])),
+    level=levels,
+)
 def test_merged_e_values_select_the_most_that_the_rule_allows(values, level):
     p, falling = len(values), np.sort(values)[::-1]
     sizes = [k for k in range(1, p + 1) if k * falling[k - 1] >= p / level - 1e-9]
@@ -71,7 +90,9 @@ def test_false_discoveries_are_controlled_where_decoys_are_exchangeable():
     shares, found = {1: [], 5: []}, []
     for _ in range(200):
         effect = np.r_[np.full(30, 3.0), np.zeros(70)]
-        scores = rng.standard_normal((5, 2, 100)) * 0.3 + rng.standard_normal((1, 2, 100))
+        scores = rng.standard_normal((5, 2, 100)) * 0.3 + rng.standard_normal(
+            (1, 2, 100)
+        )
         scores[:, 0] += effect
         scores -= scores.min()
         for n_draws, share in shares.items():
@@ -105,7 +126,12 @@ def test_knockoffs_have_the_covariances_of_the_features():
     rng = np.random.default_rng(0)
     d, n = 4, 40_000
     covariance = 0.5 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))
-    X = 5 + rng.standard_normal((n, d)) @ np.linalg.cholesky(covariance).T * [1, 2, 3, 4]
+    X = 5 + rng.standard_normal((n, d)) @ np.linalg.cholesky(covariance).T * [
+        1,
+        2,
+        3,
+        4,
+    ]
     K = gaussian_knockoffs(X, rng)
     joint = np.corrcoef(np.hstack([X, K]), rowvar=False)
     np.testing.assert_allclose(joint[d:, d:], covariance, atol=0.03)
@@ -128,11 +154,15 @@ def test_columns_that_are_not_gaussian_are_refused_or_warned_of():
     X = np.random.default_rng(0).standard_normal((60, 4))
     check_for_decoys(X, "knockoffs")
     X[:, 2] = X[:, 2] > 0
-    with pytest.raises(ValueError, match="1 of 4 have two values, such as column 2: leave out one-hot"):
+    with pytest.raises(
+        ValueError, match="1 of 4 have two values, such as column 2: leave out one-hot"
+    ):
         check_for_decoys(X, "knockoffs")
     check_for_decoys(X, "permuted")
     X[:, 2] = np.arange(60) % 4
-    with pytest.warns(UserWarning, match="1 of 4 have at most 10 distinct values, such as column 2"):
+    with pytest.warns(
+        UserWarning, match="1 of 4 have at most 10 distinct values, such as column 2"
+    ):
         check_for_decoys(X, "knockoffs")
     with pytest.raises(TypeError, match="Sparse data was passed"):
         check_for_decoys(sparse.csr_array(X), "knockoffs")
@@ -143,5 +173,8 @@ def test_permuted_decoys_say_where_they_are_not_fair(as_given):
     X = np.random.default_rng(0).standard_normal((60, 8))
     check_for_decoys(as_given(X), "permuted")
     near = X + 0.3 * np.random.default_rng(1).standard_normal(X.shape)
-    with pytest.warns(UserWarning, match=r"'permuted' assumes features that are independent.*0\.\d\d on average"):
+    with pytest.warns(
+        UserWarning,
+        match=r"'permuted' assumes features that are independent.*0\.\d\d on average",
+    ):
         check_for_decoys(as_given(np.hstack([X, near])), "permuted")

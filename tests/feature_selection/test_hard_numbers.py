@@ -24,7 +24,9 @@ SCALES = [1e-300, 1e-200, 1e-100, 1e100, 1e200, 1e300]
 def test_welch_variance_does_not_depend_on_the_unit(scale, X, y):
     expected = welch_variance(X, y)
     np.testing.assert_allclose(welch_variance(X * scale, y), expected, rtol=1e-12)
-    np.testing.assert_allclose(welch_variance(csr_array(X * scale), y), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        welch_variance(csr_array(X * scale), y), expected, rtol=1e-12
+    )
     if y.dtype.kind == "f":
         np.testing.assert_allclose(welch_variance(X, y * scale), expected, rtol=1e-12)
 
@@ -56,7 +58,9 @@ def test_hybrid_rfe_has_finite_weights_or_an_error():
 
 
 def in_unit(scale, n_rows, n_features, loss):
-    X, y = make_classification(n_rows, n_features, n_informative=4, n_redundant=0, flip_y=0.3, random_state=1)
+    X, y = make_classification(
+        n_rows, n_features, n_informative=4, n_redundant=0, flip_y=0.3, random_state=1
+    )
     return HybridRFE(4, loss=loss).fit(X * scale, y)
 
 
@@ -70,7 +74,9 @@ def in_unit(scale, n_rows, n_features, loss):
         (150, 12, (1e4, 1e9, 1e20, 1e45)),
     ],
 )
-def test_units_do_not_matter_where_the_penalty_is_all_or_nothing(n_rows, n_features, scales, loss):
+def test_units_do_not_matter_where_the_penalty_is_all_or_nothing(
+    n_rows, n_features, scales, loss
+):
     selectors = [in_unit(scale, n_rows, n_features, loss) for scale in scales]
     for selector in selectors:
         np.testing.assert_array_equal(selector.support_, selectors[0].support_)
@@ -80,12 +86,17 @@ def test_units_do_not_matter_where_the_penalty_is_all_or_nothing(n_rows, n_featu
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
 @pytest.mark.parametrize(("n_rows", "n_features"), [(60, 12), (40, 80)])
 @pytest.mark.parametrize("scale", [1e8, 1e10, 1e20, 1e45])
-def test_a_penalty_that_is_lost_among_rounding_errors_is_an_error(scale, n_rows, n_features, loss):
+def test_a_penalty_that_is_lost_among_rounding_errors_is_an_error(
+    scale, n_rows, n_features, loss
+):
     with pytest.raises(ValueError, match="the unit of X"):
         in_unit(scale, n_rows, n_features, loss)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:overflow|invalid:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    "ignore:overflow|invalid:RuntimeWarning",
+)
 def test_many_unknowns_that_scikit_learn_does_not_find_are_an_error(monkeypatch):
     monkeypatch.setattr(_ridge, "_MANY_UNKNOWNS", 5)
     assert in_unit(1.0, 150, 12, "logistic").coef_.any()
@@ -97,14 +108,24 @@ def test_searches_also_name_what_is_too_extreme():
     X, y = CLASSES
     with pytest.raises(ValueError, match="the model has no finite weights"):
         HybridRFE().__skstab_fit_each__(
-            [{"n_features_to_select": value, "n_stable_features": 0} for value in (3, 4)], X * 1e12, y
+            [
+                {"n_features_to_select": value, "n_stable_features": 0}
+                for value in (3, 4)
+            ],
+            X * 1e12,
+            y,
         )
 
 
-@pytest.mark.parametrize("score", [relieff, welch_variance, information_gain, symmetrical_uncertainty])
+@pytest.mark.parametrize(
+    "score", [relieff, welch_variance, information_gain, symmetrical_uncertainty]
+)
 def test_sparse_data_may_have_64_bit_indices(score):
     X, y = CLASSES
     wide = csr_array(X)
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    wide.indices, wide.indptr = (
+        wide.indices.astype(np.int64),
+        wide.indptr.astype(np.int64),
+    )
     np.testing.assert_allclose(score(wide, y), score(X, y), rtol=1e-12)
     assert wide.indices.dtype == np.int64

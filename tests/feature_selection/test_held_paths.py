@@ -11,7 +11,9 @@ from skstab.feature_selection import StabilitySelection
 from skstab.runs import CoefPath, _readers, register_reader
 
 N_FITS = []
-pytestmark = pytest.mark.filterwarnings("ignore:the expected number of wrong features is not controlled")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the expected number of wrong features is not controlled"
+)
 
 
 class WholePath(RegressorMixin, BaseEstimator):
@@ -46,8 +48,14 @@ def data():
     return X, X[:, 3] - X[:, 7] + 0.5 * rng.standard_normal(100)
 
 
-@pytest.mark.parametrize("wrap", [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)], ids=["alone", "pipeline"])
-@pytest.mark.parametrize("options", [{}, {"q": 4, "threshold": 0.8}], ids=["whole", "stops"])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)],
+    ids=["alone", "pipeline"],
+)
+@pytest.mark.parametrize(
+    "options", [{}, {"q": 4, "threshold": 0.8}], ids=["whole", "stops"]
+)
 def test_one_fit_for_each_half_and_the_selection_of_the_lasso(wrap, options, data):
     X, y = data
     register_reader(WholePath, read)
@@ -56,7 +64,9 @@ def test_one_fit_for_each_half_and_the_selection_of_the_lasso(wrap, options, dat
     assert found.param_name_.endswith("lams")
     assert N_FITS == [100] + [50] * 10
     assert len(found.param_values_) == 20
-    lasso = StabilitySelection(wrap(Lasso()), param_values=found.param_values_, **common).fit(X, y)
+    lasso = StabilitySelection(
+        wrap(Lasso()), param_values=found.param_values_, **common
+    ).fit(X, y)
     np.testing.assert_allclose(found.selection_path_, lasso.selection_path_, atol=0.11)
     np.testing.assert_array_equal(found.get_support(indices=True), [3, 7])
 
@@ -65,7 +75,11 @@ def test_values_may_be_given_in_any_order(data):
     X, y = data
     register_reader(WholePath, read)
     given = StabilitySelection(
-        WholePath(), param_name="lams", param_values=[0.1, 0.5, 0.3], n_resamples=4, random_state=0
+        WholePath(),
+        param_name="lams",
+        param_values=[0.1, 0.5, 0.3],
+        n_resamples=4,
+        random_state=0,
     ).fit(X, y)
     np.testing.assert_array_equal(given.param_values_, [0.1, 0.5, 0.3])
     sizes = given.selection_path_.sum(axis=0)
@@ -75,11 +89,18 @@ def test_values_may_be_given_in_any_order(data):
 def test_readers_reach_other_processes(data):
     X, y = data
     register_reader(WholePath, read)
-    one, two = (StabilitySelection(WholePath(), n_resamples=4, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2))
+    one, two = (
+        StabilitySelection(WholePath(), n_resamples=4, random_state=0, n_jobs=n).fit(
+            X, y
+        )
+        for n in (1, 2)
+    )
     np.testing.assert_array_equal(one.selection_path_, two.selection_path_)
 
 
 def test_without_a_reader_the_parameter_is_not_known(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"param_name='auto' knows Lasso, .* but not tests\.WholePath"):
+    with pytest.raises(
+        ValueError, match=r"param_name='auto' knows Lasso, .* but not tests\.WholePath"
+    ):
         StabilitySelection(WholePath()).fit(X, y)

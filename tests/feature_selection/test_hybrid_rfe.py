@@ -19,7 +19,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from skstab.feature_selection import HybridRFE, information_gain, welch_variance
-from skstab.feature_selection._elimination import Elimination, Round, _Remaining, frequency_scores, merge_rows
+from skstab.feature_selection._elimination import (
+    Elimination,
+    Round,
+    _Remaining,
+    frequency_scores,
+    merge_rows,
+)
 from skstab.feature_selection._ridge import LOSSES
 from skstab.model_selection import BootstrapSplit, StabilityCV
 
@@ -37,9 +43,13 @@ def algorithm_1(X, y, k, *, stable=(), C=1.0, shrinkage=1.0, step=0.2, loss="log
     features, steps = list(range(X.shape[1])), []
     while len(features) > k:
         beta = np.array([shrinkage if f in stable else 1.0 for f in features])
-        coef = np.atleast_2d(model_of(loss, C).fit(X[:, features] / beta, y).coef_) / beta
+        coef = (
+            np.atleast_2d(model_of(loss, C).fit(X[:, features] / beta, y).coef_) / beta
+        )
         strength = dict(zip(features, np.linalg.norm(coef, axis=0), strict=True))
-        others = sorted((f for f in features if f not in stable), key=lambda f: -strength[f])
+        others = sorted(
+            (f for f in features if f not in stable), key=lambda f: -strength[f]
+        )
         ranked = [*stable, *others]
         n_dropped = max(1, int(step * len(features))) if step < 1 else step
         n_kept = max(k, len(features) - n_dropped)
@@ -62,7 +72,9 @@ def make(n, d, seed, n_classes=2, loss="logistic"):
     signal = X[:, : min(3, d)].sum(axis=1) + rng.standard_normal(n)
     if loss == "squared":
         return X, signal
-    return X, np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
+    return X, np.digitize(
+        signal, np.quantile(signal, np.arange(1, n_classes) / n_classes)
+    )
 
 
 parameters = st.fixed_dictionaries(
@@ -75,7 +87,12 @@ parameters = st.fixed_dictionaries(
 )
 
 
-@given(n=st.integers(8, 30), n_classes=st.integers(2, 3), parameters=parameters, data=st.data())
+@given(
+    n=st.integers(8, 30),
+    n_classes=st.integers(2, 3),
+    parameters=parameters,
+    data=st.data(),
+)
 @settings(max_examples=50)
 def test_it_selects_what_algorithm_1_selects(n, n_classes, parameters, data):
     d = data.draw(st.integers(2, 40))
@@ -85,7 +102,9 @@ def test_it_selects_what_algorithm_1_selects(n, n_classes, parameters, data):
     X, y = make(n, d, data.draw(st.integers(0, 10**6)), n_classes, loss)
     hybrid = HybridRFE(k, n_stable_features=n_stable, **parameters).fit(X, y)
     target = "numeric" if loss == "squared" else "classes"
-    stable = np.argsort(-welch_variance(X, y, target=target), kind="stable")[:n_stable].tolist()
+    stable = np.argsort(-welch_variance(X, y, target=target), kind="stable")[
+        :n_stable
+    ].tolist()
     features, steps = algorithm_1(X, y, k, stable=stable, **parameters)
     assert hybrid.get_support(indices=True).tolist() == features
     assert hybrid.stable_features_.tolist() == stable
@@ -94,15 +113,22 @@ def test_it_selects_what_algorithm_1_selects(n, n_classes, parameters, data):
         assert hybrid.frequency_scores_[feature] == pytest.approx(expected)
     assert np.isnan(hybrid.frequency_scores_[~hybrid.support_]).all()
     final = model_of(loss, C).fit(X[:, features], y)
-    np.testing.assert_allclose(np.atleast_2d(hybrid.coef_)[:, features], np.atleast_2d(final.coef_), atol=1e-5)
-    np.testing.assert_allclose(hybrid.predict(X), final.predict(X[:, features]), atol=1e-4)
+    np.testing.assert_allclose(
+        np.atleast_2d(hybrid.coef_)[:, features], np.atleast_2d(final.coef_), atol=1e-5
+    )
+    np.testing.assert_allclose(
+        hybrid.predict(X), final.predict(X[:, features]), atol=1e-4
+    )
 
 
 def test_many_features_on_a_bootstrap_sample_give_the_features_of_the_loop():
     X, y = make(40, 300, seed=0)
     rows = np.random.default_rng(1).integers(40, size=40)
     expected, _ = algorithm_1(X[rows], y[rows], 10)
-    assert HybridRFE(10).fit(X[rows], y[rows]).get_support(indices=True).tolist() == expected
+    assert (
+        HybridRFE(10).fit(X[rows], y[rows]).get_support(indices=True).tolist()
+        == expected
+    )
 
 
 def test_without_stable_features_it_never_asks_the_criterion():
@@ -112,7 +138,9 @@ def test_without_stable_features_it_never_asks_the_criterion():
     HybridRFE(2, criterion=fail).fit(*make(20, 5, seed=0))
 
 
-@pytest.mark.parametrize("criterion", [f_classif, "welch_variance", "variance", "information_gain"])
+@pytest.mark.parametrize(
+    "criterion", [f_classif, "welch_variance", "variance", "information_gain"]
+)
 def test_only_stable_features_make_it_the_filter(criterion):
     X, y = load_breast_cancer(return_X_y=True)
     scores = {
@@ -120,23 +148,37 @@ def test_only_stable_features_make_it_the_filter(criterion):
         "variance": lambda X, _: X.var(axis=0),
         "information_gain": information_gain,
     }
-    expected = SelectKBest(scores.get(criterion, criterion), k=7).fit(X, y).get_support()
-    hybrid = HybridRFE(7, n_stable_features=7, criterion=criterion, standardize=True).fit(X, y)
+    expected = (
+        SelectKBest(scores.get(criterion, criterion), k=7).fit(X, y).get_support()
+    )
+    hybrid = HybridRFE(
+        7, n_stable_features=7, criterion=criterion, standardize=True
+    ).fit(X, y)
     np.testing.assert_array_equal(hybrid.get_support(), expected)
     assert len(hybrid.elimination_path_) == 1
 
 
 def test_a_criterion_without_an_opinion_on_a_feature_does_not_choose_it():
     X, y = make(20, 4, seed=0)
-    hybrid = HybridRFE(2, n_stable_features=1, criterion=lambda *_: np.array([np.nan, 0.1, np.nan, 0.5])).fit(X, y)
+    hybrid = HybridRFE(
+        2,
+        n_stable_features=1,
+        criterion=lambda *_: np.array([np.nan, 0.1, np.nan, 0.5]),
+    ).fit(X, y)
     assert hybrid.stable_features_.tolist() == [3]
 
 
 def test_stable_features_are_shrunk_less_while_features_are_eliminated():
     X, y = make(30, 60, seed=2)
     X[:, 1] = X[:, 0] + 0.1 * np.random.default_rng(0).standard_normal(30)
-    first = {"n_stable_features": 1, "criterion": lambda X, _: np.arange(X.shape[1]) == 0}
-    ranks = [HybridRFE(5, shrinkage=e, C=0.01, **first).fit(X, y).ranking_[1] for e in (1.0, 0.01)]
+    first = {
+        "n_stable_features": 1,
+        "criterion": lambda X, _: np.arange(X.shape[1]) == 0,
+    }
+    ranks = [
+        HybridRFE(5, shrinkage=e, C=0.01, **first).fit(X, y).ranking_[1]
+        for e in (1.0, 0.01)
+    ]
     # Its twin takes the weight of feature 1, which is then dropped earlier.
     assert ranks[1] > ranks[0]
 
@@ -147,7 +189,9 @@ def test_stable_features_are_shrunk_less_while_features_are_eliminated():
 def test_frequency_score_of_a_constant_rank_does_not_depend_on_the_steps():
     def score(sizes, rank):
         steps = tuple(Round(np.arange(a), np.ones(a), b) for a, b in pairwise(sizes))
-        return frequency_scores(Elimination(np.arange(sizes[-1]), steps), sizes[0])[rank - 1]
+        return frequency_scores(Elimination(np.arange(sizes[-1]), steps), sizes[0])[
+            rank - 1
+        ]
 
     for rank in range(1, 6):
         expected = 50 / 5 * (5 - rank + 1) / (50 - rank + 1)  # after equation (15)
@@ -164,7 +208,9 @@ def test_the_final_penalty_is_that_of_equation_16():
     assert penalty.max() > 1.5
     scaled = X[:, selected] / np.sqrt(penalty)
     expected = model_of("logistic", 0.3).fit(scaled, y)
-    np.testing.assert_allclose(hybrid.coef_[0, selected], expected.coef_[0] / np.sqrt(penalty), rtol=1e-6)
+    np.testing.assert_allclose(
+        hybrid.coef_[0, selected], expected.coef_[0] / np.sqrt(penalty), rtol=1e-6
+    )
     np.testing.assert_allclose(hybrid.intercept_, expected.intercept_, rtol=1e-6)
 
 
@@ -186,9 +232,14 @@ def test_the_path_tells_sizes_and_margins():
     path = hybrid.elimination_path_
     assert isinstance(path, pd.DataFrame)
     assert path["n_features"].tolist() == [20, 16, 13, 11, 9, 8, 7, 6, 5]
-    assert (path["n_features"] - path["n_dropped"]).tolist() == [*path["n_features"][1:], 4]
+    assert (path["n_features"] - path["n_dropped"]).tolist() == [
+        *path["n_features"][1:],
+        4,
+    ]
     assert (path["dropped_weight"] <= path["kept_weight"]).all()
-    np.testing.assert_allclose(path["margin"], path["dropped_weight"] / path["kept_weight"])
+    np.testing.assert_allclose(
+        path["margin"], path["dropped_weight"] / path["kept_weight"]
+    )
 
 
 def test_ranking_counts_the_steps_from_the_end():
@@ -209,7 +260,9 @@ def test_the_gram_matrix_is_computed_anew_before_old_rounding_errors_show():
     remaining.fit()
     remaining.keep(np.arange(20, 40))
     weights = remaining.fit().weights
-    np.testing.assert_allclose(weights, _Remaining(columns[20:], loss, 1.0, True).fit().weights, rtol=1e-9)
+    np.testing.assert_allclose(
+        weights, _Remaining(columns[20:], loss, 1.0, True).fit().weights, rtol=1e-9
+    )
 
 
 def test_features_far_from_zero_are_as_good_as_centred_ones():
@@ -222,17 +275,23 @@ def test_features_far_from_zero_are_as_good_as_centred_ones():
 
 def test_standardize_is_a_scaler_that_the_criterion_does_not_see():
     X, y = load_breast_cancer(return_X_y=True)
-    hybrid = HybridRFE(8, n_stable_features=2, criterion="variance", standardize=True).fit(X, y)
+    hybrid = HybridRFE(
+        8, n_stable_features=2, criterion="variance", standardize=True
+    ).fit(X, y)
     assert set(hybrid.stable_features_) == set(np.argsort(-X.var(axis=0))[:2])
     named = HybridRFE(8, n_stable_features=2, criterion=lambda *_: X.var(axis=0))
     pipe = make_pipeline(StandardScaler(), named).fit(X, y)
     np.testing.assert_array_equal(hybrid.support_, pipe[-1].support_)
     np.testing.assert_allclose(hybrid.coef_ * X.std(axis=0), pipe[-1].coef_, atol=1e-8)
-    np.testing.assert_allclose(hybrid.predict_proba(X), pipe.predict_proba(X), atol=1e-8)
+    np.testing.assert_allclose(
+        hybrid.predict_proba(X), pipe.predict_proba(X), atol=1e-8
+    )
 
 
 @given(
-    rows=st.lists(st.lists(st.integers(0, 1), min_size=12, max_size=12), min_size=2, max_size=12),
+    rows=st.lists(
+        st.lists(st.integers(0, 1), min_size=12, max_size=12), min_size=2, max_size=12
+    ),
     repeats=st.lists(st.integers(0, 11), max_size=8),
 )
 def test_merged_rows_are_the_distinct_ones(rows, repeats):
@@ -240,7 +299,9 @@ def test_merged_rows_are_the_distinct_ones(rows, repeats):
     y = (X[:, [0]] + X[:, [5]] > 0).astype(float)
     first, group = merge_rows(X, y)
     np.testing.assert_array_equal(X[first][group], X)
-    if len(np.unique(X[:, np.unique(np.linspace(0, 11, 8).astype(int))], axis=0)) == len(np.unique(X, axis=0)):
+    if len(
+        np.unique(X[:, np.unique(np.linspace(0, 11, 8).astype(int))], axis=0)
+    ) == len(np.unique(X, axis=0)):
         assert len(first) == len(np.unique(X, axis=0))
 
 
@@ -271,7 +332,9 @@ def test_sparse_data_give_the_same_as_dense(loss):
     dense, thin = clone(hybrid).fit(X, y), clone(hybrid).fit(sparse.csr_array(X), y)
     np.testing.assert_array_equal(dense.support_, thin.support_)
     np.testing.assert_allclose(dense.coef_, thin.coef_, atol=1e-7)
-    np.testing.assert_allclose(dense.predict(X), thin.predict(sparse.csr_array(X)), atol=1e-7)
+    np.testing.assert_allclose(
+        dense.predict(X), thin.predict(sparse.csr_array(X)), atol=1e-7
+    )
 
 
 # -- degenerate data ---------------------------------------------------------------------------------------------------
@@ -300,7 +363,9 @@ def test_fewer_rows_than_twice_the_classes_are_enough():
 
 def test_everything_is_kept_where_more_is_wanted_than_there_is():
     X, y = make(20, 5, seed=0)
-    with pytest.warns(UserWarning, match="n_features_to_select=9 is more than the 5 features"):
+    with pytest.warns(
+        UserWarning, match="n_features_to_select=9 is more than the 5 features"
+    ):
         hybrid = HybridRFE(9).fit(X, y)
     assert hybrid.support_.all()
     assert hybrid.elimination_path_.empty
@@ -308,7 +373,10 @@ def test_everything_is_kept_where_more_is_wanted_than_there_is():
     assert HybridRFE(5, n_stable_features=5).fit(X, y).support_.all()
 
 
-@pytest.mark.parametrize(("wanted", "expected"), [(None, 5), (0.3, 3), (1.0, 10), (0.01, 1), (4, 4), (np.int64(4), 4)])
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [(None, 5), (0.3, 3), (1.0, 10), (0.01, 1), (4, 4), (np.int64(4), 4)],
+)
 def test_how_many_features_are_selected(wanted, expected):
     X, y = make(20, 10, seed=0)
     assert HybridRFE(wanted).fit(X, y).support_.sum() == expected
@@ -324,7 +392,10 @@ def test_how_many_features_are_selected(wanted, expected):
             "n_stable_features must be at most n_features_to_select=2",
         ),
         ({"n_stable_features": -1}, "n_stable_features must be"),
-        ({"criterion": "chi"}, "criterion must be a score function or one of .*welch_variance"),
+        (
+            {"criterion": "chi"},
+            "criterion must be a score function or one of .*welch_variance",
+        ),
         ({"C": 0}, "C must be a positive number"),
         ({"shrinkage": 1.5}, "shrinkage must be"),
         ({"shrinkage": 0}, "shrinkage must be"),
@@ -336,7 +407,10 @@ def test_how_many_features_are_selected(wanted, expected):
         ({"loss": "hinge"}, "loss must be 'logistic' or 'squared'"),
         ({"fit_intercept": 1}, "fit_intercept must be a bool"),
         ({"standardize": "yes"}, "standardize must be a bool"),
-        ({"n_stable_features": 1, "criterion": lambda *_: [1.0]}, "criterion must return one score for each of 6"),
+        (
+            {"n_stable_features": 1, "criterion": lambda *_: [1.0]},
+            "criterion must return one score for each of 6",
+        ),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):
@@ -382,7 +456,9 @@ def test_it_passes_all_checks_of_scikit_learn(hybrid):
     results = check_estimator(hybrid, on_fail="raise", on_skip=None)
     assert {result["status"] for result in results} <= {"passed", "skipped"}
     # Only what this environment can't check is skipped.
-    assert {result["check_name"] for result in results if result["status"] == "skipped"} <= {"check_array_api_input"}
+    assert {
+        result["check_name"] for result in results if result["status"] == "skipped"
+    } <= {"check_array_api_input"}
 
 
 def test_it_is_a_classifier_or_a_regressor_by_its_loss():
@@ -398,8 +474,12 @@ def test_probabilities_and_decisions_go_together(load):
     hybrid = HybridRFE(3, standardize=True).fit(X, y)
     probability = hybrid.predict_proba(X)
     np.testing.assert_allclose(probability.sum(axis=1), 1)
-    np.testing.assert_allclose(np.log(probability), hybrid.predict_log_proba(X), atol=1e-9)
-    np.testing.assert_array_equal(hybrid.classes_[probability.argmax(axis=1)], hybrid.predict(X))
+    np.testing.assert_allclose(
+        np.log(probability), hybrid.predict_log_proba(X), atol=1e-9
+    )
+    np.testing.assert_array_equal(
+        hybrid.classes_[probability.argmax(axis=1)], hybrid.predict(X)
+    )
     assert hybrid.score(X, y) == np.mean(hybrid.predict(X) == y)
 
 
@@ -408,7 +488,9 @@ def test_regression_on_data():
     ridge = HybridRFE(5, n_stable_features=2, loss="squared", C=100.0)
     assert cross_val_score(ridge, X, y).mean() > 0.4
     # Integers are numbers here.
-    assert set(ridge.fit(X, y.astype(int)).stable_features_) == set(ridge.fit(X, y).stable_features_)
+    assert set(ridge.fit(X, y.astype(int)).stable_features_) == set(
+        ridge.fit(X, y).stable_features_
+    )
 
 
 def test_names_and_pandas_output():
@@ -422,10 +504,14 @@ def test_weights_are_routed_through_a_pipeline():
     X, y = make(30, 6, seed=0)
     weight = np.random.default_rng(0).random(30)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(StandardScaler(), HybridRFE(3).set_fit_request(sample_weight=True))
+        pipe = make_pipeline(
+            StandardScaler(), HybridRFE(3).set_fit_request(sample_weight=True)
+        )
         pipe[0].set_fit_request(sample_weight=False)
         routed = pipe.fit(X, y, sample_weight=weight)
-    expected = HybridRFE(3).fit(StandardScaler().fit_transform(X), y, sample_weight=weight)
+    expected = HybridRFE(3).fit(
+        StandardScaler().fit_transform(X), y, sample_weight=weight
+    )
     np.testing.assert_allclose(routed[-1].coef_, expected.coef_)
 
 
@@ -434,8 +520,13 @@ def test_stability_cv_reads_it_as_a_linear_selector():
     hybrid = HybridRFE(6, n_stable_features=3, standardize=True)
     splits = list(BootstrapSplit(5, random_state=0).split(X, y))
     runs = StabilityCV(hybrid, cv=splits, return_estimators=True).fit(X, y)
-    np.testing.assert_array_equal(runs.supports_.toarray(), [fitted.support_ for fitted in runs.estimators_])
-    scaled = [np.abs(e.coef_[0]) * X[train].std(axis=0) for e, (train, _) in zip(runs.estimators_, splits, strict=True)]
+    np.testing.assert_array_equal(
+        runs.supports_.toarray(), [fitted.support_ for fitted in runs.estimators_]
+    )
+    scaled = [
+        np.abs(e.coef_[0]) * X[train].std(axis=0)
+        for e, (train, _) in zip(runs.estimators_, splits, strict=True)
+    ]
     np.testing.assert_allclose(runs.importances_.toarray(), scaled)
     assert "sign_consistency" in runs.summary()
 
@@ -443,7 +534,10 @@ def test_stability_cv_reads_it_as_a_linear_selector():
 def test_more_stable_features_make_it_more_stable():
     X, y = load_breast_cancer(return_X_y=True)
     stability = [
-        StabilityCV(HybridRFE(8, n_stable_features=n, standardize=True), cv=BootstrapSplit(20, random_state=0))
+        StabilityCV(
+            HybridRFE(8, n_stable_features=n, standardize=True),
+            cv=BootstrapSplit(20, random_state=0),
+        )
         .fit(X, y)
         .stability_
         for n in (0, 8)
@@ -453,5 +547,7 @@ def test_more_stable_features_make_it_more_stable():
 
 def test_it_can_be_searched():
     X, y = load_iris(return_X_y=True)
-    search = GridSearchCV(HybridRFE(2), {"n_stable_features": [0, 1, 2], "C": [0.1, 1]}, cv=3).fit(X, y)
+    search = GridSearchCV(
+        HybridRFE(2), {"n_stable_features": [0, 1, 2], "C": [0.1, 1]}, cv=3
+    ).fit(X, y)
     assert search.best_score_ > 0.9

@@ -6,7 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import ElasticNet, Lasso
 
 from skstab._linear_paths import least_squares
-from skstab._linear_paths.least_squares import models_on_reduced, prefers_reduced, reduced_rows
+from skstab._linear_paths.least_squares import (
+    models_on_reduced,
+    prefers_reduced,
+    reduced_rows,
+)
 from skstab._linear_paths.repeats import distinct_rows
 from skstab._linear_paths.residuals import residual_path
 
@@ -25,7 +29,12 @@ def bootstrap(n_rows, n_features, n_outputs=0, seed=0):
 def violation(columns, y, w, bend, ridge):
     """Largest violation of an optimality condition, relative to the bend."""
     pull = columns @ (y - w @ columns) - ridge * w
-    return np.where(w != 0, np.abs(pull - bend * np.sign(w)), np.maximum(np.abs(pull) - bend, 0)).max() / bend
+    return (
+        np.where(
+            w != 0, np.abs(pull - bend * np.sign(w)), np.maximum(np.abs(pull) - bend, 0)
+        ).max()
+        / bend
+    )
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -47,7 +56,11 @@ def test_rows_that_differ_in_one_bit_are_distinct():
 
 def test_rows_with_the_same_sum_of_bits_stay_apart(monkeypatch):
     table = np.arange(6.0).reshape(3, 2)
-    monkeypatch.setattr(np, "unique", lambda codes, **_: (codes[:1], np.array([0]), np.zeros(3, int), np.array([3])))
+    monkeypatch.setattr(
+        np,
+        "unique",
+        lambda codes, **_: (codes[:1], np.array([0]), np.zeros(3, int), np.array([3])),
+    )
     first, counts = distinct_rows(table)
     assert_array_equal(first, [0, 1, 2])
     assert_array_equal(counts, [1, 1, 1])
@@ -75,8 +88,14 @@ def test_reduced_rows_have_the_products_of_all(shape, fit_intercept):
 @pytest.mark.parametrize("l1_ratio", [0.1, 0.5, 0.95, 0.999, 1.0])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("route", [True, False])
-def test_models_are_those_of_single_fits(monkeypatch, shape, l1_ratio, n_outputs, fit_intercept, route):
-    monkeypatch.setattr(least_squares, "_prefers_residuals", lambda model, *_: route and model.l1_ratio < 0.99)
+def test_models_are_those_of_single_fits(
+    monkeypatch, shape, l1_ratio, n_outputs, fit_intercept, route
+):
+    monkeypatch.setattr(
+        least_squares,
+        "_prefers_residuals",
+        lambda model, *_: route and model.l1_ratio < 0.99,
+    )
     X, y = bootstrap(*shape, n_outputs=n_outputs)
     settings = {"fit_intercept": fit_intercept, "tol": 1e-12, "max_iter": 100_000}
     model = ElasticNet(l1_ratio=l1_ratio, **settings)
@@ -124,16 +143,22 @@ def test_descent_where_newton_steps_do_not_converge(monkeypatch):
     rows, model = reduced_rows(X, y, True), ElasticNet(tol=1e-8, max_iter=100_000)
     expected = models_on_reduced(model, rows, [1.0, 0.1]).coefs
     monkeypatch.setattr(
-        least_squares, "residual_path", lambda *_: iter([(np.zeros(120), True, 1), (np.ones(120), False, 1)])
+        least_squares,
+        "residual_path",
+        lambda *_: iter([(np.zeros(120), True, 1), (np.ones(120), False, 1)]),
     )
-    assert_allclose(models_on_reduced(model, rows, [1.0, 0.1]).coefs, expected, atol=1e-3)
+    assert_allclose(
+        models_on_reduced(model, rows, [1.0, 0.1]).coefs, expected, atol=1e-3
+    )
 
 
 # -- Newton steps on residuals -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("l1_ratio", [0.01, 0.5, 0.95])
-@pytest.mark.parametrize("kind", ["normal", "copies", "blocks", "zeros and ones", "constant"])
+@pytest.mark.parametrize(
+    "kind", ["normal", "copies", "blocks", "zeros and ones", "constant"]
+)
 @pytest.mark.parametrize("shape", [(2, 5), (30, 10), (20, 300), (60, 60)])
 def test_a_path_keeps_the_optimality_conditions(shape, kind, l1_ratio):
     rng = np.random.default_rng(0)
@@ -151,7 +176,9 @@ def test_a_path_keeps_the_optimality_conditions(shape, kind, l1_ratio):
     strongest = np.abs(columns @ y).max()
     bends = strongest * np.logspace(0, -2, 6)
     penalties = [(bend, bend * (1 / l1_ratio - 1)) for bend in bends]
-    for (w, converged, _), (bend, ridge) in zip(residual_path(columns, y, penalties, 1e-6), penalties, strict=True):
+    for (w, converged, _), (bend, ridge) in zip(
+        residual_path(columns, y, penalties, 1e-6), penalties, strict=True
+    ):
         assert converged
         assert violation(columns, y, w, bend, ridge) < 1e-6
         assert (w != 0).any() == (bend < strongest)

@@ -17,7 +17,11 @@ from sklearn.svm import LinearSVC
 
 from skstab._linear_paths import screening
 from skstab._linear_paths.active_set import HINGE, LOGISTIC, SQUARED, Rows, evaluate
-from skstab._linear_paths.linear_models import linear_models, parameter_of_path, problems_of
+from skstab._linear_paths.linear_models import (
+    linear_models,
+    parameter_of_path,
+    problems_of,
+)
 from skstab._linear_paths.screening import screened_path, strongest_penalty
 from skstab.feature_selection._paths import PARAMETERS, path_of, strongest_value
 from skstab.feature_selection._walk import Step, walk
@@ -27,8 +31,12 @@ MODELS = {
     "lasso": Lasso(**EXACT),
     "lasso without intercept": Lasso(fit_intercept=False, **EXACT),
     "elastic net": ElasticNet(l1_ratio=0.6, **EXACT),
-    "liblinear": LogisticRegression(l1_ratio=1, solver="liblinear", intercept_scaling=2.0, random_state=0, **EXACT),
-    "balanced": LogisticRegression(l1_ratio=1, solver="liblinear", class_weight="balanced", random_state=0, **EXACT),
+    "liblinear": LogisticRegression(
+        l1_ratio=1, solver="liblinear", intercept_scaling=2.0, random_state=0, **EXACT
+    ),
+    "balanced": LogisticRegression(
+        l1_ratio=1, solver="liblinear", class_weight="balanced", random_state=0, **EXACT
+    ),
     "without intercept": LogisticRegression(
         l1_ratio=1, solver="liblinear", fit_intercept=False, random_state=0, **EXACT
     ),
@@ -55,15 +63,22 @@ def cold_coefs(estimator, values, X, y, **params):
     name = PARAMETERS[type(estimator)]
     # liblinear says that it did not converge where it gets no closer than rounding errors allow.
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        fits = [clone(estimator).set_params(**{name: value}).fit(X, y, **params) for value in values]
+        fits = [
+            clone(estimator).set_params(**{name: value}).fit(X, y, **params)
+            for value in values
+        ]
     return np.array([np.atleast_2d(fit.coef_) for fit in fits])
 
 
 def our_coefs(estimator, values, X, y, sample_weight=None):
     problems = problems_of(estimator, X, y, sample_weight)
-    penalties = values * len(y) if PARAMETERS[type(estimator)] == "alpha" else 1 / values
+    penalties = (
+        values * len(y) if PARAMETERS[type(estimator)] == "alpha" else 1 / values
+    )
     paths = zip(*(screened_path(p, penalties) for p in problems), strict=True)
-    return np.array([[one.coef[: X.shape[1]] for one in solutions] for solutions in paths])
+    return np.array(
+        [[one.coef[: X.shape[1]] for one in solutions] for solutions in paths]
+    )
 
 
 # -- the kernels -------------------------------------------------------------------------------------------------------
@@ -75,7 +90,11 @@ def test_a_path_has_the_coefficients_of_cold_fits(name, shape):
     X, y = data_for(MODELS[name], shape)
     values = values_for(MODELS[name], X, y)
     expected = cold_coefs(MODELS[name], values, X, y)
-    np.testing.assert_allclose(our_coefs(MODELS[name], values, X, y), expected, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        our_coefs(MODELS[name], values, X, y),
+        expected,
+        atol=1e-4 * np.abs(expected).max(),
+    )
 
 
 @pytest.mark.parametrize("name", ["lasso", "elastic net", "liblinear", "svm"])
@@ -92,11 +111,15 @@ def test_sparse_rows_and_sample_weights_make_no_difference(name):
 
 
 def test_the_intercept_of_saga_is_free():
-    saga = LogisticRegression(l1_ratio=0.8, solver="saga", tol=1e-6, max_iter=20_000, random_state=0)
+    saga = LogisticRegression(
+        l1_ratio=0.8, solver="saga", tol=1e-6, max_iter=20_000, random_state=0
+    )
     X, y = data_for(saga, (80, 10))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     values = values_for(saga, X, y, weakest=0.2)
-    np.testing.assert_allclose(our_coefs(saga, values, X, y), cold_coefs(saga, values, X, y), atol=1e-3)
+    np.testing.assert_allclose(
+        our_coefs(saga, values, X, y), cold_coefs(saga, values, X, y), atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("name", ["svm", "lasso"])
@@ -105,18 +128,30 @@ def test_several_classes_or_outputs_are_solved_one_by_one(name):
     y = np.column_stack([y, y[::-1]]) if name == "lasso" else y
     values = values_for(MODELS[name], X, y)
     expected = cold_coefs(MODELS[name], values, X, y)
-    np.testing.assert_allclose(our_coefs(MODELS[name], values, X, y), expected, atol=1e-4 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        our_coefs(MODELS[name], values, X, y),
+        expected,
+        atol=1e-4 * np.abs(expected).max(),
+    )
 
 
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (Lasso(max_iter=1, tol=1e-9), "the path of Lasso did not converge at alpha=0.01"),
-        (MODELS["liblinear"], "the path of LogisticRegression did not converge at C=0.3"),
+        (
+            Lasso(max_iter=1, tol=1e-9),
+            "the path of Lasso did not converge at alpha=0.01",
+        ),
+        (
+            MODELS["liblinear"],
+            "the path of LogisticRegression did not converge at C=0.3",
+        ),
         (MODELS["svm"], "the path of LinearSVC did not converge at C=0.3"),
     ],
 )
-def test_a_path_that_does_not_converge_names_the_model_and_the_value(monkeypatch, estimator, message):
+def test_a_path_that_does_not_converge_names_the_model_and_the_value(
+    monkeypatch, estimator, message
+):
     X, y = data_for(estimator, (30, 100))
     monkeypatch.setattr(screening, "_MOST_STEPS", 1)
     values = [1e9, 0.01] if PARAMETERS[type(estimator)] == "alpha" else [1e-9, 0.3]
@@ -130,7 +165,9 @@ def watch_columns(monkeypatch):
     solved = []
     minimise = screening.fastest_minimise()
     monkeypatch.setattr(
-        screening, "fastest_minimise", lambda: lambda *args: solved.append(len(args[2].w)) or minimise(*args)
+        screening,
+        "fastest_minimise",
+        lambda: lambda *args: solved.append(len(args[2].w)) or minimise(*args),
     )
     return solved
 
@@ -162,14 +199,20 @@ def test_slopes_and_curvatures_are_the_derivatives_of_the_loss(loss):
     _, slope, curvature = evaluate(rows, f)
     for row, e in enumerate(np.eye(4) * step):
         ahead, behind = evaluate(rows, f + e), evaluate(rows, f - e)
-        assert slope[row] == pytest.approx((ahead[0] - behind[0]) / (2 * step), rel=1e-6)
-        assert curvature[row] == pytest.approx((ahead[1][row] - behind[1][row]) / (2 * step), rel=1e-6)
+        assert slope[row] == pytest.approx(
+            (ahead[0] - behind[0]) / (2 * step), rel=1e-6
+        )
+        assert curvature[row] == pytest.approx(
+            (ahead[1][row] - behind[1][row]) / (2 * step), rel=1e-6
+        )
 
 
 # -- where a path begins -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["lasso", "lasso without intercept", "elastic net", "without intercept"])
+@pytest.mark.parametrize(
+    "name", ["lasso", "lasso without intercept", "elastic net", "without intercept"]
+)
 def test_a_little_less_than_the_strongest_value_selects_something(name):
     X, y = data_for(MODELS[name], (30, 100))
     strongest = values_for(MODELS[name], X, y)[0]
@@ -205,8 +248,14 @@ def test_the_first_feature_of_bootstraps_is_that_of_liblinear():
         rows = np.random.default_rng(seed).integers(0, len(y), len(y))
         strongest = strongest_value(model, X[rows], y[rows], {})
         values = strongest * (1 + np.geomspace(1e-6, 1e-2, 5))
-        selected = [list(step.selected) for step in path_of(model, "C", values, X[rows], y[rows], {})]
-        assert selected == [list(np.flatnonzero(coef[0])) for coef in cold_coefs(model, values, X[rows], y[rows])]
+        selected = [
+            list(step.selected)
+            for step in path_of(model, "C", values, X[rows], y[rows], {})
+        ]
+        assert selected == [
+            list(np.flatnonzero(coef[0]))
+            for coef in cold_coefs(model, values, X[rows], y[rows])
+        ]
         assert all(selected)
 
 
@@ -246,9 +295,13 @@ def test_a_positive_lasso_is_fitted_for_each_value():
 
 def test_a_pipeline_is_followed_by_its_last_step_in_the_columns_of_the_input():
     X, y = data_for(Lasso(), (60, 20))
-    pipe = make_pipeline(StandardScaler(), SelectKBest(lambda X, y: np.abs(X.T @ y), k=8), Lasso(**EXACT))
+    pipe = make_pipeline(
+        StandardScaler(), SelectKBest(lambda X, y: np.abs(X.T @ y), k=8), Lasso(**EXACT)
+    )
     values = np.geomspace(1, 0.05, 4)
-    for step, value in zip(path_of(pipe, "lasso__alpha", values, X, y, {}), values, strict=True):
+    for step, value in zip(
+        path_of(pipe, "lasso__alpha", values, X, y, {}), values, strict=True
+    ):
         fitted = clone(pipe).set_params(lasso__alpha=value).fit(X, y)
         kept = np.flatnonzero(fitted[1].get_support())
         np.testing.assert_array_equal(step.selected, kept[fitted[2].coef_ != 0])
@@ -258,7 +311,9 @@ def test_importances_are_coefficients_of_features_of_unit_variance():
     X, y = data_for(Lasso(), (60, 8))
     step = next(path_of(Lasso(**EXACT), "alpha", [0.05], X, y, {}))
     coef = Lasso(alpha=0.05, **EXACT).fit(X, y).coef_
-    np.testing.assert_allclose(step.importances, (np.abs(coef) * X.std(axis=0))[step.selected], rtol=1e-4)
+    np.testing.assert_allclose(
+        step.importances, (np.abs(coef) * X.std(axis=0))[step.selected], rtol=1e-4
+    )
 
 
 # -- where a path stops ------------------------------------------------------------------------------------------------
@@ -266,7 +321,9 @@ def test_importances_are_coefficients_of_features_of_unit_variance():
 
 def steps(*supports, importances=True):
     for support in supports:
-        yield Step(np.array(support), np.linspace(1, 2, len(support)) if importances else None)
+        yield Step(
+            np.array(support), np.linspace(1, 2, len(support)) if importances else None
+        )
 
 
 def test_a_path_without_a_limit_is_followed_to_its_end():
@@ -295,10 +352,15 @@ def test_a_feature_that_left_still_counts():
 
 
 def test_without_importances_none_of_too_many_features_enters():
-    assert [list(support) for support in walk(steps([1], [1, 4], importances=False), 2).supports] == [[1], [1, 4]]
+    assert [
+        list(support)
+        for support in walk(steps([1], [1, 4], importances=False), 2).supports
+    ] == [[1], [1, 4]]
     found = walk(steps([1], [1, 4, 7], importances=False), 2)
     assert [list(support) for support in found.supports] == [[1], [1]]
-    assert [list(support) for support in walk(steps([4, 7], importances=False), 1).supports] == [[]]
+    assert [
+        list(support) for support in walk(steps([4, 7], importances=False), 1).supports
+    ] == [[]]
 
 
 def test_fits_that_do_not_converge_are_counted_once_a_value():
@@ -306,7 +368,9 @@ def test_fits_that_do_not_converge_are_counted_once_a_value():
     values = values_for(Lasso(), X, y, weakest=1e-4)
     found = walk(path_of(Lasso(max_iter=2, tol=1e-12), "alpha", values, X, y, {}), None)
     assert 1 <= found.n_unconverged < len(values)
-    assert walk(path_of(Lasso(), "alpha", values[:2], X, y, {}), None).n_unconverged == 0
+    assert (
+        walk(path_of(Lasso(), "alpha", values[:2], X, y, {}), None).n_unconverged == 0
+    )
 
 
 def test_newton_steps_that_do_not_converge_are_counted(monkeypatch):
@@ -323,9 +387,17 @@ def test_newton_steps_that_do_not_converge_are_counted(monkeypatch):
 def cold_models(estimator, values, X, y, **params):
     name = parameter_of_path(estimator)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        fits = [clone(estimator).set_params(**{name: value}).fit(X, y, **params) for value in values]
-    models = [getattr(fit, "estimator_", fit) for fit in (f[-1] if isinstance(f, Pipeline) else f for f in fits)]
-    return np.array([np.atleast_2d(m.coef_) for m in models]), np.array([np.atleast_1d(m.intercept_) for m in models])
+        fits = [
+            clone(estimator).set_params(**{name: value}).fit(X, y, **params)
+            for value in values
+        ]
+    models = [
+        getattr(fit, "estimator_", fit)
+        for fit in (f[-1] if isinstance(f, Pipeline) else f for f in fits)
+    ]
+    return np.array([np.atleast_2d(m.coef_) for m in models]), np.array(
+        [np.atleast_1d(m.intercept_) for m in models]
+    )
 
 
 def assert_same_models(estimator, values, X, y, **params):
@@ -333,7 +405,9 @@ def assert_same_models(estimator, values, X, y, **params):
     coefs, intercepts, *_ = linear_models(estimator, X, y, values, **params)
     np.testing.assert_allclose(coefs, expected, atol=1e-4 * np.abs(expected).max())
     scale = np.abs(expected_intercepts).max() + np.abs(expected).max()
-    np.testing.assert_allclose(intercepts, expected_intercepts + np.zeros_like(intercepts), atol=1e-4 * scale)
+    np.testing.assert_allclose(
+        intercepts, expected_intercepts + np.zeros_like(intercepts), atol=1e-4 * scale
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -349,7 +423,9 @@ def test_models_are_those_of_cold_fits_in_the_order_of_the_values(name):
 def test_models_have_the_sample_weights(name):
     X, y = data_for(MODELS[name], (60, 15))
     weight = np.random.default_rng(2).integers(0, 4, 60)
-    assert_same_models(MODELS[name], values_for(MODELS[name], X, y)[1:4], X, y, sample_weight=weight)
+    assert_same_models(
+        MODELS[name], values_for(MODELS[name], X, y)[1:4], X, y, sample_weight=weight
+    )
 
 
 @pytest.mark.parametrize("name", ["svm", "lasso"])
@@ -365,7 +441,10 @@ def test_models_last_in_a_pipeline_or_inside_a_selector():
     for estimator, name in [
         (make_pipeline(StandardScaler(), Lasso(**EXACT)), "lasso__alpha"),
         (SelectFromModel(Lasso(**EXACT)), "estimator__alpha"),
-        (make_pipeline(StandardScaler(), SelectFromModel(Lasso(**EXACT))), "selectfrommodel__estimator__alpha"),
+        (
+            make_pipeline(StandardScaler(), SelectFromModel(Lasso(**EXACT))),
+            "selectfrommodel__estimator__alpha",
+        ),
     ]:
         assert parameter_of_path(estimator) == name
         assert_same_models(estimator, values, X, y)
@@ -393,4 +472,13 @@ def test_models_without_penalty_or_of_a_multinomial_loss_have_no_path():
     assert linear_models(saga, X, y, [0.1, 1.0]) is None
     assert linear_models(saga, X, y > 0, [0.1, np.inf]) is None
     assert linear_models(saga, X, y > 0, [0.1, 1.0]) is not None
-    assert linear_models(make_pipeline(StandardScaler(), saga), X, y > 0, [1.0], sample_weight=np.ones(40)) is None
+    assert (
+        linear_models(
+            make_pipeline(StandardScaler(), saga),
+            X,
+            y > 0,
+            [1.0],
+            sample_weight=np.ones(40),
+        )
+        is None
+    )

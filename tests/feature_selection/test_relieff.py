@@ -16,12 +16,17 @@ def scaled(X):
 
 
 def nearest(X, i, candidates, k):
-    distances = [(round(float(np.abs(X[i] - X[j]).sum()), 9), j) for j in candidates if j != i]
+    distances = [
+        (round(float(np.abs(X[i] - X[j]).sum()), 9), j) for j in candidates if j != i
+    ]
     return [j for _, j in sorted(distances)[:k]]
 
 
 def lowest_where_constant(scores, X):
-    return [min(scores) if np.ptp(x) == 0 else score for score, x in zip(scores, X.T, strict=True)]
+    return [
+        min(scores) if np.ptp(x) == 0 else score
+        for score, x in zip(scores, X.T, strict=True)
+    ]
 
 
 def plain_relieff(X, y, k):
@@ -35,7 +40,9 @@ def plain_relieff(X, y, k):
             for j in near:
                 for f in range(d):
                     difference = abs(X[i, f] - X[j, f]) / (n * len(near))
-                    scores[f] += -difference if c == y[i] else difference * p / (1 - prior[y[i]])
+                    scores[f] += (
+                        -difference if c == y[i] else difference * p / (1 - prior[y[i]])
+                    )
     return lowest_where_constant(scores, X)
 
 
@@ -60,7 +67,11 @@ def plain_rrelieff(X, y, k):
 def tables(draw, *, numeric):
     """Features on a grid, so that distances tie, and some constant ones."""
     n, d = draw(st.integers(3, 14)), draw(st.integers(1, 4))
-    X = draw(st.lists(st.lists(st.integers(0, 4), min_size=d, max_size=d), min_size=n, max_size=n))
+    X = draw(
+        st.lists(
+            st.lists(st.integers(0, 4), min_size=d, max_size=d), min_size=n, max_size=n
+        )
+    )
     values = st.integers(0, 3).map(float) if numeric else st.integers(0, 3)
     y = draw(st.lists(values, min_size=n, max_size=n).filter(lambda y: len(set(y)) > 1))
     return np.array(X, dtype=float), np.array(y)
@@ -77,30 +88,45 @@ def exact_distances(X):
 def test_scores_are_those_of_the_triple_loop(table, k):
     X, y = table
     X = exact_distances(X)
-    np.testing.assert_allclose(relieff(X, y, n_neighbors=k), plain_relieff(X, y, k), atol=1e-12)
+    np.testing.assert_allclose(
+        relieff(X, y, n_neighbors=k), plain_relieff(X, y, k), atol=1e-12
+    )
 
 
 @given(tables(numeric=True), st.integers(1, 6))
 def test_scores_of_a_numeric_target_are_those_of_the_triple_loop(table, k):
     X, y = table
     X = exact_distances(X)
-    np.testing.assert_allclose(relieff(X, y, n_neighbors=k, target="numeric"), plain_rrelieff(X, y, k), atol=1e-12)
+    np.testing.assert_allclose(
+        relieff(X, y, n_neighbors=k, target="numeric"),
+        plain_rrelieff(X, y, k),
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_of_continuous_data_are_those_of_the_triple_loops(seed):
     rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(40, 5)) * [1, 10, 100, 1, 1] + 1e4, rng.choice(3, 40, p=[0.6, 0.3, 0.1])
-    np.testing.assert_allclose(relieff(X, y, n_neighbors=7), plain_relieff(X, y, 7), atol=1e-10)
+    X, y = (
+        rng.normal(size=(40, 5)) * [1, 10, 100, 1, 1] + 1e4,
+        rng.choice(3, 40, p=[0.6, 0.3, 0.1]),
+    )
+    np.testing.assert_allclose(
+        relieff(X, y, n_neighbors=7), plain_relieff(X, y, 7), atol=1e-10
+    )
     target = X @ [1, 0.1, 0, 0, 0.5]
-    np.testing.assert_allclose(relieff(X, target, n_neighbors=7), plain_rrelieff(X, target, 7), atol=1e-10)
+    np.testing.assert_allclose(
+        relieff(X, target, n_neighbors=7), plain_rrelieff(X, target, 7), atol=1e-10
+    )
 
 
 def test_a_case_is_hand_worked():
     # One neighbour each. Hits differ by 1/4 in the first feature and by 1 in the second; the nearest misses of the
     # rows are (0 → 3: 1, 0), (1 → 2: 1/2, 0), (2 → 1: 1/2, 0), (3 → 0: 1, 0).
     X = np.array([[0.0, 0], [1, 1], [3, 1], [4, 0]])
-    np.testing.assert_allclose(relieff(X, [0, 0, 1, 1], n_neighbors=1), [0.75 - 0.25, 0 - 1])
+    np.testing.assert_allclose(
+        relieff(X, [0, 0, 1, 1], n_neighbors=1), [0.75 - 0.25, 0 - 1]
+    )
 
 
 def test_a_numeric_case_is_hand_worked():
@@ -125,13 +151,17 @@ def test_relevant_features_score_best_for_a_numeric_target():
 def test_units_and_offsets_of_features_do_not_matter():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 4)), np.arange(50) % 2
-    np.testing.assert_allclose(relieff(X * [1, 1e3, 1e-3, 7] + 5, y), relieff(X, y), atol=1e-9)
+    np.testing.assert_allclose(
+        relieff(X * [1, 1e3, 1e-3, 7] + 5, y), relieff(X, y), atol=1e-9
+    )
 
 
 def test_more_neighbours_than_rows_are_all_there_are():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(9, 3)), np.arange(9) % 3
-    np.testing.assert_array_equal(relieff(X, y, n_neighbors=3), relieff(X, y, n_neighbors=100))
+    np.testing.assert_array_equal(
+        relieff(X, y, n_neighbors=3), relieff(X, y, n_neighbors=100)
+    )
     assert not np.allclose(relieff(X, y, n_neighbors=2), relieff(X, y, n_neighbors=3))
 
 
@@ -157,5 +187,7 @@ def test_chunks_of_distances_and_batches_of_pairs_do_not_change_the_scores(monke
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "all"])
 def test_a_number_of_neighbours_that_is_none_is_refused(k):
-    with pytest.raises(ValueError, match="n_neighbors must be an integer of at least 1"):
+    with pytest.raises(
+        ValueError, match="n_neighbors must be an integer of at least 1"
+    ):
         relieff(np.eye(4), [0, 1, 0, 1], n_neighbors=k)

@@ -20,7 +20,11 @@ def problem(kind, n, d, seed, n_classes=3):
         y = rng.standard_normal(n) + 3
         return columns, LOSSES[kind](y[:, None], weight), y
     labels = rng.permutation(np.arange(n) % (2 if kind == "logistic" else n_classes))
-    targets = labels[:, None].astype(float) if kind == "logistic" else np.eye(n_classes)[labels]
+    targets = (
+        labels[:, None].astype(float)
+        if kind == "logistic"
+        else np.eye(n_classes)[labels]
+    )
     return columns, LOSSES[kind](targets, weight), labels
 
 
@@ -29,7 +33,11 @@ def objective(columns, loss, C, weights, intercept):
 
 
 cases = st.tuples(
-    st.sampled_from(sorted(LOSSES)), st.integers(6, 25), st.integers(1, 40), st.floats(-2, 3), st.integers(0, 10**6)
+    st.sampled_from(sorted(LOSSES)),
+    st.integers(6, 25),
+    st.integers(1, 40),
+    st.floats(-2, 3),
+    st.integers(0, 10**6),
 )
 
 
@@ -38,11 +46,17 @@ cases = st.tuples(
 def test_both_spaces_find_the_same_model(case, fit_intercept):
     kind, n, d, log_C, seed = case
     columns, loss, _ = problem(kind, n, d, seed)
-    by_rows = fit_rows(columns, columns.T @ columns, loss, 10**log_C, fit_intercept=fit_intercept)
+    by_rows = fit_rows(
+        columns, columns.T @ columns, loss, 10**log_C, fit_intercept=fit_intercept
+    )
     by_features = fit_features(columns, loss, 10**log_C, fit_intercept=fit_intercept)
     scale = np.abs(by_features.weights).max()
-    np.testing.assert_allclose(by_rows.weights, by_features.weights, rtol=1e-6, atol=1e-7 * scale)
-    np.testing.assert_allclose(by_rows.intercept, by_features.intercept, atol=1e-6 * (1 + scale))
+    np.testing.assert_allclose(
+        by_rows.weights, by_features.weights, rtol=1e-6, atol=1e-7 * scale
+    )
+    np.testing.assert_allclose(
+        by_rows.intercept, by_features.intercept, atol=1e-6 * (1 + scale)
+    )
     if not fit_intercept:
         assert not by_rows.intercept.any()
 
@@ -60,7 +74,9 @@ def test_no_small_change_of_the_model_lowers_the_penalised_loss(case):
         for _ in range(5):
             weights = fit.weights + size * rng.standard_normal(fit.weights.shape)
             intercept = fit.intercept + size * rng.standard_normal(fit.intercept.shape)
-            assert objective(columns, loss, C, weights, intercept) >= least - 1e-9 * abs(least)
+            assert objective(
+                columns, loss, C, weights, intercept
+            ) >= least - 1e-9 * abs(least)
 
 
 @pytest.mark.parametrize("kind", ["squared", "logistic", "softmax"])
@@ -68,13 +84,25 @@ def test_no_small_change_of_the_model_lowers_the_penalised_loss(case):
 @pytest.mark.parametrize("fit", ["rows", "features"])
 def test_models_are_those_of_scikit_learn(kind, C, fit):
     columns, loss, y = problem(kind, 40, 15, seed=1)
-    ours = fit_rows(columns, columns.T @ columns, loss, C) if fit == "rows" else fit_features(columns, loss, C)
+    ours = (
+        fit_rows(columns, columns.T @ columns, loss, C)
+        if fit == "rows"
+        else fit_features(columns, loss, C)
+    )
     theirs = (
-        Ridge(alpha=1 / C) if kind == "squared" else LogisticRegression(C=C, tol=1e-12, solver="newton-cholesky")
+        Ridge(alpha=1 / C)
+        if kind == "squared"
+        else LogisticRegression(C=C, tol=1e-12, solver="newton-cholesky")
     ).fit(columns.T, y, loss.weight[:, 0])
-    np.testing.assert_allclose(ours.weights.T, np.atleast_2d(theirs.coef_), rtol=1e-6, atol=1e-8)
-    shift = np.mean(theirs.intercept_) if kind == "softmax" else 0  # known up to a constant, as the weights sum to 0
-    np.testing.assert_allclose(ours.intercept, theirs.intercept_ - shift, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        ours.weights.T, np.atleast_2d(theirs.coef_), rtol=1e-6, atol=1e-8
+    )
+    shift = (
+        np.mean(theirs.intercept_) if kind == "softmax" else 0
+    )  # known up to a constant, as the weights sum to 0
+    np.testing.assert_allclose(
+        ours.intercept, theirs.intercept_ - shift, rtol=1e-6, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("kind", ["squared", "logistic", "softmax"])
@@ -82,14 +110,18 @@ def test_derivatives_are_those_of_the_value(kind):
     _, loss, _ = problem(kind, 7, 2, seed=0)
     F = np.random.default_rng(0).standard_normal(loss.y.shape)
     gradient, diagonal = loss.derivatives(F)
-    numeric = optimize.approx_fprime(F.ravel(), lambda f: loss.value(f.reshape(F.shape)), 1e-7)
+    numeric = optimize.approx_fprime(
+        F.ravel(), lambda f: loss.value(f.reshape(F.shape)), 1e-7
+    )
     np.testing.assert_allclose(gradient.ravel(), numeric, atol=1e-5)
     step = 1e-6
     for row, output in np.ndindex(F.shape):
         moved = F.copy()
         moved[row, output] += step
         change = (loss.derivatives(moved)[0] - gradient)[row, output] / step
-        coupling = diagonal[row, output] ** 2 / loss.weight[row, 0] if loss.coupled else 0
+        coupling = (
+            diagonal[row, output] ** 2 / loss.weight[row, 0] if loss.coupled else 0
+        )
         assert change == pytest.approx(diagonal[row, output] - coupling, abs=1e-4)
 
 
@@ -98,9 +130,13 @@ def test_weights_of_rows_are_as_good_as_repeating_them(kind):
     columns, loss, _ = problem(kind, 12, 20, seed=3)
     repeats = loss.weight[:, 0].astype(int)
     long = np.repeat(columns, repeats, axis=1)
-    repeated = type(loss)(np.repeat(loss.y, repeats, axis=0), np.ones((repeats.sum(), 1)))
+    repeated = type(loss)(
+        np.repeat(loss.y, repeats, axis=0), np.ones((repeats.sum(), 1))
+    )
     short = fit_rows(columns, columns.T @ columns, loss, 1.0)
-    np.testing.assert_allclose(short.weights, fit_rows(long, long.T @ long, repeated, 1.0).weights, atol=1e-10)
+    np.testing.assert_allclose(
+        short.weights, fit_rows(long, long.T @ long, repeated, 1.0).weights, atol=1e-10
+    )
 
 
 def test_a_warm_start_leads_to_the_same_model():
@@ -109,10 +145,14 @@ def test_a_warm_start_leads_to_the_same_model():
     fewer = columns[:40]
     cold = fit_rows(fewer, fewer.T @ fewer, loss, 1.0)
     np.testing.assert_allclose(
-        fit_rows(fewer, fewer.T @ fewer, loss, 1.0, start=start).weights, cold.weights, atol=1e-9
+        fit_rows(fewer, fewer.T @ fewer, loss, 1.0, start=start).weights,
+        cold.weights,
+        atol=1e-9,
     )
     kept = start._replace(weights=start.weights[:40])
-    np.testing.assert_allclose(fit_features(fewer, loss, 1.0, start=kept).weights, cold.weights, atol=1e-9)
+    np.testing.assert_allclose(
+        fit_features(fewer, loss, 1.0, start=kept).weights, cold.weights, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", ["squared", "logistic", "softmax"])
@@ -134,7 +174,11 @@ def test_sparse_columns_give_the_same_as_dense_ones(kind):
     columns, loss, _ = problem(kind, 20, 12, seed=6)
     columns[np.random.default_rng(0).random(columns.shape) < 0.6] = 0
     dense = fit_features(columns, loss, 1.0)
-    np.testing.assert_allclose(fit_features(sparse.csr_array(columns), loss, 1.0).weights, dense.weights, atol=1e-10)
+    np.testing.assert_allclose(
+        fit_features(sparse.csr_array(columns), loss, 1.0).weights,
+        dense.weights,
+        atol=1e-10,
+    )
     rows = fit_rows(sparse.csr_array(columns), columns.T @ columns, loss, 1.0)
     np.testing.assert_allclose(rows.weights, dense.weights, atol=1e-9)
 

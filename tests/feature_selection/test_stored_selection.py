@@ -30,13 +30,16 @@ from skstab.feature_selection._walk import Walk
 from tests.model_selection.slow import Disturbed, pids_of, wait_until
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:the expected number of wrong features is not controlled", "ignore:features correlate with others"
+    "ignore:the expected number of wrong features is not controlled",
+    "ignore:features correlate with others",
 )
 
 ROOT = Path(__file__).parents[2]
 N, D = 40, 12
 FEW = {"n_resamples": 6, "n_values": 5, "random_state": 0}
-needs_signals = pytest.mark.skipif(os.name != "posix", reason="processes are stopped by signals")
+needs_signals = pytest.mark.skipif(
+    os.name != "posix", reason="processes are stopped by signals"
+)
 
 
 def make_data():
@@ -48,7 +51,9 @@ def make_data():
 
 
 def assert_same(a, b):
-    fitted = [name for name in vars(b) if name.endswith("_") and not name.startswith("_")]
+    fitted = [
+        name for name in vars(b) if name.endswith("_") and not name.startswith("_")
+    ]
     assert fitted
     for name in fitted:
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -79,7 +84,9 @@ def test_the_same_bits_from_a_checkpoint(tmp_path, monkeypatch, case):
     stored = clone(found).set_params(checkpoint=tmp_path / "file")
     assert_same(clone(stored).fit(X, y), found)
     for work in ("follow", "weigh"):
-        monkeypatch.setattr(f"skstab.feature_selection._stability_selection.{work}", None)
+        monkeypatch.setattr(
+            f"skstab.feature_selection._stability_selection.{work}", None
+        )
     assert_same(clone(stored).fit(X, y), found)
 
 
@@ -94,15 +101,24 @@ def test_the_same_bits_for_any_number_of_jobs(tmp_path, case):
     assert_same(two.set_params(checkpoint=tmp_path / "file").fit(X, y), found)
 
 
-indices = st.lists(st.integers(0, 50), unique=True).map(lambda some: np.array(sorted(some), dtype=np.intp))
+indices = st.lists(st.integers(0, 50), unique=True).map(
+    lambda some: np.array(sorted(some), dtype=np.intp)
+)
 
 
 @given(st.lists(st.tuples(indices, indices), max_size=5), indices, st.integers(0, 5))
 def test_a_half_is_read_as_it_was_written(steps, seen, n_unconverged):
-    half = Half(Walk([some for some, _ in steps], seen, n_unconverged), [some for _, some in steps])
+    half = Half(
+        Walk([some for some, _ in steps], seen, n_unconverged),
+        [some for _, some in steps],
+    )
     back = _outcome_of(_unpack(_pack(_fields_of(half)), "file"))
     assert back.walk.n_unconverged == n_unconverged
-    pairs = [(back.walk.supports, half.walk.supports), (back.features, half.features), ([back.walk.seen], [seen])]
+    pairs = [
+        (back.walk.supports, half.walk.supports),
+        (back.features, half.features),
+        ([back.walk.seen], [seen]),
+    ]
     for ours, expected in pairs:
         assert len(ours) == len(expected)
         for a, b in zip(ours, expected, strict=True):
@@ -114,8 +130,12 @@ def test_missing_convergence_is_reported_again(tmp_path):
     X, y = make_data()
     messages = []
     for _ in range(2):
-        with pytest.warns(ConvergenceWarning, match=r"\d+ of 30 fits did not converge") as caught:
-            StabilitySelection(Lasso(max_iter=1, tol=1e-12), efp=1, checkpoint=tmp_path / "file", **FEW).fit(X, y)
+        with pytest.warns(
+            ConvergenceWarning, match=r"\d+ of 30 fits did not converge"
+        ) as caught:
+            StabilitySelection(
+                Lasso(max_iter=1, tol=1e-12), efp=1, checkpoint=tmp_path / "file", **FEW
+            ).fit(X, y)
         messages.append([str(one.message) for one in caught])
     assert messages[0] == messages[1]
 
@@ -130,7 +150,11 @@ class Counting:
 
     def fit(self, X, y, sample_weight=None):
         Counting.n_fits[0] += 1
-        return super().fit(X, y) if sample_weight is None else super().fit(X, y, sample_weight)
+        return (
+            super().fit(X, y)
+            if sample_weight is None
+            else super().fit(X, y, sample_weight)
+        )
 
 
 class CountingKBest(Counting, SelectKBest):
@@ -150,7 +174,13 @@ def new_halves(selection, *data, **params):
 
 def kbest(path, estimator=None, **params):
     selector = CountingKBest(f_regression) if estimator is None else estimator
-    settings = {"param_name": "k", "param_values": [3], "n_resamples": 6, "random_state": 0, "checkpoint": path}
+    settings = {
+        "param_name": "k",
+        "param_values": [3],
+        "n_resamples": 6,
+        "random_state": 0,
+        "checkpoint": path,
+    }
     return StabilitySelection(selector, **{**settings, **params})
 
 
@@ -190,14 +220,22 @@ def test_importances_are_stored_whatever_the_thresholds(tmp_path):
     X, y = make_data()
     splits = list(KFold(4).split(X))
     tree = StabilitySelection(
-        CountingTree(max_depth=2), resampling=splits, random_state=0, checkpoint=tmp_path / "file"
+        CountingTree(max_depth=2),
+        resampling=splits,
+        random_state=0,
+        checkpoint=tmp_path / "file",
     )
     assert [new_halves(clone(tree), X, y) for _ in range(2)] == [4, 0]
     assert new_halves(clone(tree).set_params(param_values=[0.1, 0.3], q=2), X, y) == 0
-    assert [new_halves(clone(tree), X, y, sample_weight=np.arange(1.0, N + 1)) for _ in range(2)] == [4, 0]
+    assert [
+        new_halves(clone(tree), X, y, sample_weight=np.arange(1.0, N + 1))
+        for _ in range(2)
+    ] == [4, 0]
     assert new_halves(clone(tree).set_params(random_state=1), X, y) == 4
     fixed = clone(tree).set_params(estimator__random_state=3)
-    assert [new_halves(clone(fixed).set_params(random_state=seed), X, y) for seed in (0, 1)] == [4, 0]
+    assert [
+        new_halves(clone(fixed).set_params(random_state=seed), X, y) for seed in (0, 1)
+    ] == [4, 0]
 
 
 class Missing(CountingKBest):
@@ -214,7 +252,9 @@ class Missing(CountingKBest):
 
 def test_failed_halves_are_tried_again(tmp_path):
     X, y = make_data()
-    selection = kbest(tmp_path / "file", estimator=Missing(f_regression), resampling=KFold(5))
+    selection = kbest(
+        tmp_path / "file", estimator=Missing(f_regression), resampling=KFold(5)
+    )
     for expected in (5, 1):
         with pytest.warns(FitFailedWarning, match="row 0 is missing"):
             assert new_halves(selection, X, y) == expected
@@ -225,10 +265,14 @@ def test_failed_halves_are_tried_again(tmp_path):
 
 def test_refuses_what_is_not_a_checkpoint(tmp_path):
     X, y = make_data()
-    with pytest.raises(ValueError, match="checkpoint must be None, a string or a path, got 3"):
+    with pytest.raises(
+        ValueError, match="checkpoint must be None, a string or a path, got 3"
+    ):
         kbest(3).fit(X, y)
     (tmp_path / "text").write_text("not a database, but text\n" * 50)
-    with pytest.raises(ValueError, match=r"checkpoint '.*text' is not a file of skstab"):
+    with pytest.raises(
+        ValueError, match=r"checkpoint '.*text' is not a file of skstab"
+    ):
         kbest(tmp_path / "text").fit(X, y)
 
 
@@ -238,9 +282,16 @@ def test_refuses_what_is_not_a_checkpoint(tmp_path):
 def disturbed(marks, path=None, **params):
     """One fit on all rows, then one for each subsample."""
     selector = Disturbed(
-        marks=str(marks), **{name: params.pop(name) for name in ("deed", "at", "row") if name in params}
+        marks=str(marks),
+        **{name: params.pop(name) for name in ("deed", "at", "row") if name in params},
     )
-    settings = {"param_name": "k", "param_values": [3], "n_resamples": 12, "random_state": 0, "checkpoint": path}
+    settings = {
+        "param_name": "k",
+        "param_values": [3],
+        "n_resamples": 12,
+        "random_state": 0,
+        "checkpoint": path,
+    }
     return StabilitySelection(selector, **{**settings, **params})
 
 
@@ -250,7 +301,11 @@ def class_data():
 
 
 def undisturbed(selection, X, y):
-    return clone(selection).set_params(estimator=SelectKBest(), n_jobs=None, checkpoint=None).fit(X, y)
+    return (
+        clone(selection)
+        .set_params(estimator=SelectKBest(), n_jobs=None, checkpoint=None)
+        .fit(X, y)
+    )
 
 
 @pytest.fixture
@@ -260,21 +315,28 @@ def marks(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize(("deed", "error"), [("interrupt", KeyboardInterrupt), ("exit", SystemExit)])
+@pytest.mark.parametrize(
+    ("deed", "error"), [("interrupt", KeyboardInterrupt), ("exit", SystemExit)]
+)
 def test_what_finished_before_an_interrupt_is_stored(tmp_path, marks, deed, error):
     X, y = class_data()
     selection = disturbed(marks, tmp_path / "file", deed=deed, at=9)
     with pytest.raises(error):
         selection.fit(X, y)
     selection.fit(X, y)
-    assert len(pids_of(marks)) == 9 + 1 + 5  # of the first nine, one was on all rows and one was interrupted
+    assert (
+        len(pids_of(marks)) == 9 + 1 + 5
+    )  # of the first nine, one was on all rows and one was interrupted
     assert_same(selection, undisturbed(selection, X, y))
 
 
 def test_an_error_without_a_message_is_a_failed_half(marks):
     X, y = class_data()
     selection = disturbed(marks, deed="unprintable", at=3)
-    with pytest.warns(FitFailedWarning, match=r"1 of 12 subsamples failed.*UnprintableError: .*RuntimeError"):
+    with pytest.warns(
+        FitFailedWarning,
+        match=r"1 of 12 subsamples failed.*UnprintableError: .*RuntimeError",
+    ):
         selection.fit(X, y)
     assert selection.n_subsamples_ == 11
 
@@ -282,7 +344,9 @@ def test_an_error_without_a_message_is_a_failed_half(marks):
 @needs_signals
 def test_a_dead_worker_does_not_end_the_fit(tmp_path, marks):
     X, y = class_data()
-    selection = disturbed(marks, tmp_path / "file", deed="kill", at=6, n_jobs=2).fit(X, y)
+    selection = disturbed(marks, tmp_path / "file", deed="kill", at=6, n_jobs=2).fit(
+        X, y
+    )
     assert selection.n_subsamples_ == 12
     assert len(pids_of(marks)) > 13
     assert_same(selection, undisturbed(selection, X, y))
@@ -292,7 +356,10 @@ def test_a_dead_worker_does_not_end_the_fit(tmp_path, marks):
 def test_the_half_that_always_kills_its_worker_has_failed(marks):
     X, y = class_data()
     selection = disturbed(marks, row=25, n_jobs=2, resampling=KFold(5))
-    with pytest.warns(FitFailedWarning, match=r"1 of 5 subsamples failed.*TerminatedWorkerError: A worker"):
+    with pytest.warns(
+        FitFailedWarning,
+        match=r"1 of 5 subsamples failed.*TerminatedWorkerError: A worker",
+    ):
         selection.fit(X, y)
     assert selection.n_subsamples_ == 4
     splits = [split for number, split in enumerate(KFold(5).split(X)) if number != 3]
@@ -321,7 +388,9 @@ def slow(marks, path):
 @needs_signals
 def test_a_killed_process_loses_at_most_the_half_under_way(tmp_path, marks):
     X, y = class_data()
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(marks), str(tmp_path / "file")], cwd=ROOT)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(marks), str(tmp_path / "file")], cwd=ROOT
+    )
     wait_until(lambda: len(pids_of(marks)) >= 7)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -41,14 +41,20 @@ def search(callee, n_calls, seed):
 
 
 def _described(drawn, spoiled):
-    return {f"{name}!": drawn[name] for name in spoiled} | {n: v for n, v in drawn.items() if n not in spoiled}
+    return {f"{name}!": drawn[name] for name in spoiled} | {
+        n: v for n, v in drawn.items() if n not in spoiled
+    }
 
 
 def options_of(arguments_given=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="only these; all by default")
-    parser.add_argument("--functions", type=int, default=10_000, help="calls of each function")
-    parser.add_argument("--estimators", type=int, default=2_000, help="fits of each estimator")
+    parser.add_argument(
+        "--functions", type=int, default=10_000, help="calls of each function"
+    )
+    parser.add_argument(
+        "--estimators", type=int, default=2_000, help="fits of each estimator"
+    )
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--store", type=Path, help="file of what was tried already")
     return parser.parse_args(arguments_given)
@@ -62,7 +68,11 @@ def n_calls_of(callee, options):
 
 def main():
     options = options_of()
-    tried = set(options.store.read_text().splitlines()) if options.store and options.store.exists() else set()
+    tried = (
+        set(options.store.read_text().splitlines())
+        if options.store and options.store.exists()
+        else set()
+    )
     n_wrong = 0
     for callee in public():
         n_calls = n_calls_of(callee, options)
@@ -79,13 +89,21 @@ def main():
 def report(callee, n_calls, seed):
     """Try one function, print what came of it, and return the number of complaints."""
     start = time.process_time()
-    with TemporaryDirectory() as folder, chdir(folder):  # a text is a good name for a checkpoint
+    with (
+        TemporaryDirectory() as folder,
+        chdir(folder),
+    ):  # a text is a good name for a checkpoint
         n_results, found, first = search(callee, n_calls, seed)
     seconds = time.process_time() - start
     n_wrong = sum(found.values())
-    print(f"{callee.name}: {n_calls} calls, {n_results} results, {n_wrong} wrong, {seconds:.0f} s", flush=True)
+    print(
+        f"{callee.name}: {n_calls} calls, {n_results} results, {n_wrong} wrong, {seconds:.0f} s",
+        flush=True,
+    )
     for text in found:
-        print(f"    {found[text]} times {' '.join(first[text].split())[:400]}", flush=True)
+        print(
+            f"    {found[text]} times {' '.join(first[text].split())[:400]}", flush=True
+        )
     return n_wrong
 
 

@@ -11,11 +11,32 @@ import numpy as np
 
 from tests.discovery import PACKAGES, exported
 from tests.fuzz.bad import bad
-from tests.fuzz.values import GOOD, GOOD_OF, KEYWORDS, OBJECTS, RETURNED, TOGETHER, features, target
+from tests.fuzz.values import (
+    GOOD,
+    GOOD_OF,
+    KEYWORDS,
+    OBJECTS,
+    RETURNED,
+    TOGETHER,
+    features,
+    target,
+)
 
 SPOILED = 0.5  # share of the draws with a bad value
-DATA = ("X", "y", "sample_weight", "groups")  # what fit takes beside the parameters of the estimator
-FEW = ("cv", "n_resamples", "n_values", "n_decoy_draws", "n_pairs", "n_permutations")  # always given: less to compute
+DATA = (
+    "X",
+    "y",
+    "sample_weight",
+    "groups",
+)  # what fit takes beside the parameters of the estimator
+FEW = (
+    "cv",
+    "n_resamples",
+    "n_values",
+    "n_decoy_draws",
+    "n_pairs",
+    "n_permutations",
+)  # always given: less to compute
 OPERATORS = ("__call__", "__getitem__")
 
 
@@ -24,7 +45,9 @@ class Callee(NamedTuple):
 
     name: str
     call: Any
-    use: str | None = None  # "fit", "split", "frame": what is done with an object that was made; "method", "undo"
+    use: str | None = (
+        None  # "fit", "split", "frame": what is done with an object that was made; "method", "undo"
+    )
 
 
 # -- what there is -----------------------------------------------------------------------------------------------------
@@ -48,7 +71,13 @@ def _callees(name, thing):
         yield Callee(name, thing, "undo" if name == "register_reader" else None)
         return
     if not is_record(thing):
-        yield Callee(name, thing, next((use for use in ("fit", "split", "frame") if hasattr(thing, use)), None))
+        yield Callee(
+            name,
+            thing,
+            next(
+                (use for use in ("fit", "split", "frame") if hasattr(thing, use)), None
+            ),
+        )
     yield from _methods(name, thing)
 
 
@@ -61,7 +90,11 @@ def is_record(thing):
 
 def _methods(name, thing):
     for method in dir(thing):
-        if (not method.startswith("_") or method in OPERATORS) and method != "fit" and _is_own(thing, method):
+        if (
+            (not method.startswith("_") or method in OPERATORS)
+            and method != "fit"
+            and _is_own(thing, method)
+        ):
             form = inspect.getattr_static(thing, method)
             if isinstance(form, classmethod | staticmethod):
                 yield Callee(f"{name}.{method}", getattr(thing, method))
@@ -73,7 +106,11 @@ def _is_own(thing, name):
     owner = next(each for each in thing.__mro__ if name in vars(each))
     form = inspect.getattr_static(thing, name)
     is_request = type(form).__name__ == "RequestMethod"  # scikit-learn's
-    return owner.__module__.startswith("skstab") and not is_request and not isinstance(form, property)
+    return (
+        owner.__module__.startswith("skstab")
+        and not is_request
+        and not isinstance(form, property)
+    )
 
 
 # -- with what ---------------------------------------------------------------------------------------------------------
@@ -82,7 +119,9 @@ def _is_own(thing, name):
 def parameters(callee):
     """The parameters, and whether each is required; those behind ** are known by their names."""
     found = {}
-    for parameter in list(inspect.signature(callee.call).parameters.values())[callee.use == "method" :]:
+    for parameter in list(inspect.signature(callee.call).parameters.values())[
+        callee.use == "method" :
+    ]:
         if parameter.kind is parameter.VAR_KEYWORD:
             found |= dict.fromkeys(KEYWORDS.get(callee.name, ()), False)
         elif parameter.kind is not parameter.VAR_POSITIONAL:
@@ -98,20 +137,30 @@ def unknown(callee):
     """What there is no good value for: parameters, or the object whose method is called."""
     names = [name for name in parameters(callee) if good_of(callee, name) is None]
     owner = callee.name.partition(".")[0]
-    return names + ([owner] if callee.use == "method" and owner not in OBJECTS | RETURNED else [])
+    return names + (
+        [owner] if callee.use == "method" and owner not in OBJECTS | RETURNED else []
+    )
 
 
 def arguments(callee, rng):
     """Draw arguments, and the names of those that are bad: one or two of them in most draws, none in the others."""
     known = parameters(callee)
-    drawn = {name: good_of(callee, name)(rng) for name, required in known.items() if required or rng.random() < 0.3}
+    drawn = {
+        name: good_of(callee, name)(rng)
+        for name, required in known.items()
+        if required or rng.random() < 0.3
+    }
     names = [*known]
     drawn = {name: good_of(callee, name)(rng) for name in FEW if name in known} | drawn
     if callee.use == "fit":
         names += DATA
         drawn |= {"X": features(rng), "y": target(rng)}
     drawn |= TOGETHER[callee.name](rng, drawn) if callee.name in TOGETHER else {}
-    spoiled = rng.permutation(names)[: rng.integers(1, 3)].tolist() if names and rng.random() < SPOILED else []
+    spoiled = (
+        rng.permutation(names)[: rng.integers(1, 3)].tolist()
+        if names and rng.random() < SPOILED
+        else []
+    )
     drawn |= {name: bad(rng) for name in spoiled}
     if callee.use == "method":
         owner = callee.name.partition(".")[0]
@@ -125,7 +174,11 @@ def arguments(callee, rng):
 def outcome(callee, drawn):
     """Make a call, and use what it made; return the result."""
     own = dict(drawn)
-    data = {name: own.pop(name) for name in DATA if callee.use == "fit" and name in own and name in _outside(callee)}
+    data = {
+        name: own.pop(name)
+        for name in DATA
+        if callee.use == "fit" and name in own and name in _outside(callee)
+    }
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         if callee.use == "method":
             method = getattr(own.pop("self"), callee.name.partition(".")[2])

@@ -34,18 +34,29 @@ def judged(callee, drawn, spoiled):
         result = outcome(callee, drawn)
     except (TypeError, ValueError) as error:
         named = names_an_argument(error, callee, drawn, spoiled)
-        return Verdict(False, None if named else f"unnamed {type(error).__name__}: {error}")
+        return Verdict(
+            False, None if named else f"unnamed {type(error).__name__}: {error}"
+        )
     except OSError as error:  # a file that is not there, as everywhere in Python
         texts = [value for value in drawn.values() if isinstance(value, str | bytes)]
-        return Verdict(False, None if error.filename in texts else f"{type(error).__name__}: {error}")
+        return Verdict(
+            False,
+            None if error.filename in texts else f"{type(error).__name__}: {error}",
+        )
     except BaseException as error:  # noqa: BLE001  whatever else is raised is what is looked for
         return Verdict(False, f"{type(error).__name__}: {error}")
     finally:
         signal.alarm(0)
         if "matplotlib.pyplot" in sys.modules:
             sys.modules["matplotlib.pyplot"].close("all")
-    wrong = [name for name, values in numbers_in(result) if not np.isfinite(values).all()]
-    wrong = [name for name in wrong if not {name, callee.name, f"{callee.name} {name}"} & MAY_BE_NAN]
+    wrong = [
+        name for name, values in numbers_in(result) if not np.isfinite(values).all()
+    ]
+    wrong = [
+        name
+        for name in wrong
+        if not {name, callee.name, f"{callee.name} {name}"} & MAY_BE_NAN
+    ]
     return Verdict(True, f"not finite: {', '.join(wrong)}" if wrong else None)
 
 
@@ -57,10 +68,15 @@ def names_an_argument(error, callee, drawn, spoiled):
     """Whether a message names an argument of the call, the function given as one, or what is not fitted."""
     names = [*parameters(callee), *(DATA if callee.use == "fit" else ())]
     if "data" in names:
-        names += [*ARGUMENT.values(), str(drawn.get("name"))]  # what measures call their data
+        names += [
+            *ARGUMENT.values(),
+            str(drawn.get("name")),
+        ]  # what measures call their data
     if callee.use == "method":
         names += inspect.signature(type(drawn["self"])).parameters
-    names += [drawn[name].__name__ for name in spoiled if hasattr(drawn[name], "__name__")]
+    names += [
+        drawn[name].__name__ for name in spoiled if hasattr(drawn[name], "__name__")
+    ]
     if isinstance(error, NotFittedError):
         names += [type(value).__name__ for value in drawn.values()]
     return any(re.search(_pattern(name), str(error)) for name in names)
@@ -68,7 +84,11 @@ def names_an_argument(error, callee, drawn, spoiled):
 
 def _pattern(name):
     # "a" is also a word.
-    return r"\ba (?:must|has|is|and b)\b|\ba=" if name == "a" else rf"\b{re.escape(name)}\b"
+    return (
+        r"\ba (?:must|has|is|and b)\b|\ba="
+        if name == "a"
+        else rf"\b{re.escape(name)}\b"
+    )
 
 
 # -- finite ------------------------------------------------------------------------------------------------------------
@@ -83,7 +103,11 @@ def numbers_in(result, name="result"):
     elif isinstance(result, pd.Series):
         yield from numbers_in(result.to_numpy(), str(result.name))
     elif isinstance(result, pd.DataFrame):
-        yield from (pair for column in result for pair in numbers_in(result[column].to_numpy(), str(column)))
+        yield from (
+            pair
+            for column in result
+            for pair in numbers_in(result[column].to_numpy(), str(column))
+        )
     else:
         for part, value in _parts(result):
             yield from numbers_in(value, part)
@@ -99,5 +123,7 @@ def _parts(result):
     if is_dataclass(result) and not isinstance(result, type):
         return [(field.name, getattr(result, field.name)) for field in fields(result)]
     if hasattr(result, "get_params") and not isinstance(result, type):
-        return [(name, value) for name, value in vars(result).items() if name.endswith("_")]
+        return [
+            (name, value) for name, value in vars(result).items() if name.endswith("_")
+        ]
     return []

@@ -42,7 +42,15 @@ from tests.fuzz.bad import D, Odd
 from tests.inspection.examples import CALIBRATION, CURVE, DISPLAYS, FOREST
 
 N = 24
-MEASURES = ["nogueira", "jaccard", "pearson", "spearman", "importance_weighted", "canberra", nogueira_stability]
+MEASURES = [
+    "nogueira",
+    "jaccard",
+    "pearson",
+    "spearman",
+    "importance_weighted",
+    "canberra",
+    nogueira_stability,
+]
 
 # -- tables ------------------------------------------------------------------------------------------------------------
 
@@ -53,12 +61,20 @@ def one_of(*values):
 
 def supports(rng):
     table = rng.random((2 * rng.integers(1, 5), D)) < rng.random()
-    return one_of(table, table.astype(int), table.tolist(), sparse.csr_array(table), pd.DataFrame(table))(rng)
+    return one_of(
+        table,
+        table.astype(int),
+        table.tolist(),
+        sparse.csr_array(table),
+        pd.DataFrame(table),
+    )(rng)
 
 
 def weights(rng):
     table = rng.random((rng.integers(2, 7), D)) * (rng.random(D) < 0.8)
-    return one_of(table, table.tolist(), sparse.coo_array(table), pd.DataFrame(table))(rng)
+    return one_of(table, table.tolist(), sparse.coo_array(table), pd.DataFrame(table))(
+        rng
+    )
 
 
 def rankings(rng):
@@ -67,13 +83,17 @@ def rankings(rng):
 
 def one_size(rng):
     """Supports of runs that all select equally many features."""
-    return np.argsort(rng.random((2 * rng.integers(1, 5), D)), axis=1) < rng.integers(1, D)
+    return np.argsort(rng.random((2 * rng.integers(1, 5), D)), axis=1) < rng.integers(
+        1, D
+    )
 
 
 def pairs_of_runs(rng):
     """Supports of at least three pairs of runs."""
     table = rng.random((2 * rng.integers(3, 6), D)) < 0.5
-    return one_of(table, table.tolist(), sparse.csr_array(table), pd.DataFrame(table))(rng)
+    return one_of(table, table.tolist(), sparse.csr_array(table), pd.DataFrame(table))(
+        rng
+    )
 
 
 def similarity(rng):
@@ -83,7 +103,13 @@ def similarity(rng):
 
 def features(rng):
     X = data()[0] + rng.integers(3)
-    return one_of(X, X.tolist(), pd.DataFrame(X).add_prefix("x"), sparse.csr_array(X), np.asfortranarray(X))(rng)
+    return one_of(
+        X,
+        X.tolist(),
+        pd.DataFrame(X).add_prefix("x"),
+        sparse.csr_array(X),
+        np.asfortranarray(X),
+    )(rng)
 
 
 def target(rng):
@@ -104,12 +130,17 @@ def data():
 
 @cache
 def fitted():
-    return StabilityCV(LogisticRegression(l1_ratio=1, solver="liblinear"), cv=few()).fit(*data())
+    return StabilityCV(
+        LogisticRegression(l1_ratio=1, solver="liblinear"), cv=few()
+    ).fit(*data())
 
 
 @cache
 def comparison():
-    selectors = {"a": LogisticRegression(l1_ratio=1, solver="liblinear"), "b": HybridRFE(2)}
+    selectors = {
+        "a": LogisticRegression(l1_ratio=1, solver="liblinear"),
+        "b": HybridRFE(2),
+    }
     return compare_selectors(selectors, *data(), cv=few(), scoring="accuracy")
 
 
@@ -118,24 +149,39 @@ def search():
     runs = StabilityCV(HybridRFE(2), cv=few(), scoring="accuracy")
     scoring = stability_scoring(["nogueira"], scoring="accuracy")
     grid = {"estimator__n_features_to_select": [1, 2, 3]}
-    return GridSearchCV(runs, grid, cv=WholeSampleSplit(), scoring=scoring, refit="nogueira").fit(*data())
+    return GridSearchCV(
+        runs, grid, cv=WholeSampleSplit(), scoring=scoring, refit="nogueira"
+    ).fit(*data())
 
 
 @cache
 def assessment():
-    return assess_selector(SelectKBest(k=2), *data(), cv=few(), n_pairs=3, n_permutations=19, random_state=0)
+    return assess_selector(
+        SelectKBest(k=2),
+        *data(),
+        cv=few(),
+        n_pairs=3,
+        n_permutations=19,
+        random_state=0,
+    )
 
 
 @cache
 def path():
     X, y = data()
-    return StabilitySelection(Lasso(), pfer=1, n_resamples=4, n_values=3, random_state=0).fit(X, y.astype(float))
+    return StabilitySelection(
+        Lasso(), pfer=1, n_resamples=4, n_values=3, random_state=0
+    ).fit(X, y.astype(float))
 
 
 @cache
 def calibrated():
     X, y = data()
-    return StabilitySelection(Lasso(), efp=1, n_resamples=8, n_values=4, random_state=0).fit(X, y).calibrate()
+    return (
+        StabilitySelection(Lasso(), efp=1, n_resamples=8, n_values=4, random_state=0)
+        .fit(X, y)
+        .calibrate()
+    )
 
 
 @cache
@@ -167,17 +213,50 @@ GOOD = {
     **dict.fromkeys(("weights", "importances"), weights),
     **dict.fromkeys(("X",), features),
     **dict.fromkeys(("y",), target),
-    **dict.fromkeys(("threshold", "confidence_level", "variance_weight", "correlation", "gamma", "value"), fraction),
     **dict.fromkeys(
-        ("stratify", "paired", "with_uncertainty", "scale_importances", "zero_outside"), one_of(True, False)
+        (
+            "threshold",
+            "confidence_level",
+            "variance_weight",
+            "correlation",
+            "gamma",
+            "value",
+        ),
+        fraction,
     ),
-    **dict.fromkeys(("fit_intercept", "standardize", "discrete_features", "warm_start"), one_of(True, False)),
+    **dict.fromkeys(
+        ("stratify", "paired", "with_uncertainty", "scale_importances", "zero_outside"),
+        one_of(True, False),
+    ),
+    **dict.fromkeys(
+        ("fit_intercept", "standardize", "discrete_features", "warm_start"),
+        one_of(True, False),
+    ),
     **dict.fromkeys(("random_state",), one_of(0, 3, None, np.random.RandomState(0))),
-    **dict.fromkeys(("n_jobs", "location", "on_progress", "bound", "tolerance", "groups", "chosen"), one_of(None)),
-    **dict.fromkeys(("feature_names", "selected", "reference", "target_width", "checkpoint", "scoring"), one_of(None)),
-    **dict.fromkeys(("penalty", "redundancy", "group_mean", "other_mean", "alpha", "perturb"), fraction),
+    **dict.fromkeys(
+        ("n_jobs", "location", "on_progress", "bound", "tolerance", "groups", "chosen"),
+        one_of(None),
+    ),
+    **dict.fromkeys(
+        (
+            "feature_names",
+            "selected",
+            "reference",
+            "target_width",
+            "checkpoint",
+            "scoring",
+        ),
+        one_of(None),
+    ),
+    **dict.fromkeys(
+        ("penalty", "redundancy", "group_mean", "other_mean", "alpha", "perturb"),
+        fraction,
+    ),
     **dict.fromkeys(("n_splits", "n_resamples", "n_pairs", "n_values"), one_of(4, 6)),
-    **dict.fromkeys(("n_neighbors", "n_repeats", "n_others", "group_size", "n_groups"), one_of(1, 2, 3)),
+    **dict.fromkeys(
+        ("n_neighbors", "n_repeats", "n_others", "group_size", "n_groups"),
+        one_of(1, 2, 3),
+    ),
     "data": one_of(supports(np.random.default_rng(1)), fitted(), fitted().runs_),
     "n_permutations": one_of(19),
     "probabilities": lambda rng: rng.random(D),
@@ -194,14 +273,17 @@ GOOD = {
     "source": one_of([fitted().estimator_] * 2, fitted()),
     "fitted": one_of([fitted().estimator_] * 2),
     "frame": one_of(
-        pd.DataFrame({"run": [0, 1], "feature": ["a", "b"]}), pd.DataFrame([[0, 1], [1, 1]], columns=["a", "b"])
+        pd.DataFrame({"run": [0, 1], "feature": ["a", "b"]}),
+        pd.DataFrame([[0, 1], [1, 1]], columns=["a", "b"]),
     ),
     "selections": one_of([selection_of(fitted().estimator_, data()[0])] * 2),
     "transformer": one_of(SelectKBest(k=2).fit(*data()), HybridRFE(2).fit(*data())),
     "n_features": one_of(D),
     "estimator": selector,
     "model": one_of(LogisticRegression().fit(*data()), fitted().estimator_),
-    "selectors": one_of([SelectKBest(k=2), HybridRFE(2)], {"a": HybridRFE(2), "b": HybridRFE(1)}),
+    "selectors": one_of(
+        [SelectKBest(k=2), HybridRFE(2)], {"a": HybridRFE(2), "b": HybridRFE(1)}
+    ),
     "margin": one_of("one_se", 0.1),
     "cv_results": held(lambda: search().cv_results_),
     "score": one_of("accuracy"),
@@ -245,10 +327,19 @@ GOOD = {
     "readers": one_of((), ((Lasso, len),)),
     "kind": one_of("subset"),
     "bounds": one_of((0, 1)),
-    **dict.fromkeys(("effect", "censoring", "fdr", "efp", "min_frequency", "level", "share"), fraction),
+    **dict.fromkeys(
+        ("effect", "censoring", "fdr", "efp", "min_frequency", "level", "share"),
+        fraction,
+    ),
     **dict.fromkeys(("legend", "higher_is_better", "adjust"), one_of(True, False)),
-    **dict.fromkeys(("top_k", "n_colours", "n_named", "max_models", "n_decoy_draws"), one_of(1, 2, 20)),
-    **dict.fromkeys(("decoys", "ax", "n_iter", "outputs", "row_losses", "row_predictions"), one_of(None)),
+    **dict.fromkeys(
+        ("top_k", "n_colours", "n_named", "max_models", "n_decoy_draws"),
+        one_of(1, 2, 20),
+    ),
+    **dict.fromkeys(
+        ("decoys", "ax", "n_iter", "outputs", "row_losses", "row_predictions"),
+        one_of(None),
+    ),
     "thresholds": one_of((0.6, 0.9), (0.7, 0.7)),
     "calibration": one_of(CALIBRATION),
     "found": held(lambda: co_selection(many_runs())),
@@ -276,7 +367,10 @@ GOOD = {
     "type_or_predicate": one_of(Odd, lambda _: False),
     "reader": one_of(lambda *_: None),
     "path": one_of("runs.npz"),
-    "like": one_of(None, *(each for each in DISPLAYS if isinstance(each, FeatureStabilityMapDisplay))),
+    "like": one_of(
+        None,
+        *(each for each in DISPLAYS if isinstance(each, FeatureStabilityMapDisplay)),
+    ),
     "core": one_of(None, np.arange(D) < 2),
 }
 _LABELS = one_of(np.array([0, 0, 1, 1, 2]), list("aabbc"))
@@ -284,7 +378,10 @@ _SETS = one_of("nogueira", "jaccard", nogueira_stability)
 # The same name means something else there.
 GOOD_OF = {
     ("conformal_pvalues", "values"): lambda rng: rng.random(3),
-    **{(name, "n_resamples"): one_of(10, 19) for name in ("conformal_pvalues", "stability_interval")},
+    **{
+        (name, "n_resamples"): one_of(10, 19)
+        for name in ("conformal_pvalues", "stability_interval")
+    },
     ("random_selection_test", "n_resamples"): one_of(10, 19),
     ("SelectorComparison.from_search", "search"): lambda _: searched(),
     ("SelectorComparison.from_search", "X"): held(lambda: data()[0]),
@@ -292,7 +389,10 @@ GOOD_OF = {
     ("SelectorComparison.from_search", "names"): one_of(None, ["a", "b"]),
     ("unpenalised_reference", "X"): held(lambda: data()[0]),
     ("unpenalised_reference", "y"): lambda rng: rng.standard_normal(N),
-    **{(f"{name}_stability", "supports"): one_size for name in ("guzman", "krizek", "kuncheva", "lausser")},
+    **{
+        (f"{name}_stability", "supports"): one_size
+        for name in ("guzman", "krizek", "kuncheva", "lausser")
+    },
     ("replication_stability", "data"): pairs_of_runs,
     ("replication_stability", "measure"): one_of("nogueira", "jaccard"),
     ("full_size_interval", "halves"): pairs_of_runs,
@@ -303,7 +403,10 @@ GOOD_OF = {
     ("compare_stability", "measure"): _SETS,
     ("compare_stability", "paired"): one_of(False),
     ("stability_test", "method"): one_of("jackknife", "jackknife", "asymptotic"),
-    **{(name, "measure"): one_of(nogueira_stability, len) for name in ("get_measure", "Measure.look_up")},
+    **{
+        (name, "measure"): one_of(nogueira_stability, len)
+        for name in ("get_measure", "Measure.look_up")
+    },
     ("CalibrationDisplay.from_estimator", "estimator"): held(calibrated),
     ("CoSelectionDisplay.from_estimator", "estimator"): held(fitted),
     ("CoSelectionDisplay.from_estimator", "groups"): _LABELS,
@@ -319,11 +422,18 @@ GOOD_OF = {
     ("oob_permutation_importance", "y"): held(lambda: data()[1]),
     ("SelectorComparison.difference", "a"): one_of("a", "b"),
     ("SelectorComparison.difference", "b"): one_of("a", "b"),
-    **{(f"{name}.score", "y"): held(lambda: data()[1]) for name in ("StabilityCV", "StabilitySearchCV", "HybridRFE")},
-    ("collect_supports", "source"): one_of([fitted().estimator_] * 2, {"estimator": [fitted().estimator_] * 3}),
+    **{
+        (f"{name}.score", "y"): held(lambda: data()[1])
+        for name in ("StabilityCV", "StabilitySearchCV", "HybridRFE")
+    },
+    ("collect_supports", "source"): one_of(
+        [fitted().estimator_] * 2, {"estimator": [fitted().estimator_] * 3}
+    ),
     ("compare_selectors", "scoring"): one_of("accuracy"),
     # Hundreds of fits in one call: most of them are quick ones.
-    ("assess_selector", "estimator"): one_of(*[SelectKBest(k=2)] * 4, *[VarianceThreshold()] * 3, HybridRFE(2)),
+    ("assess_selector", "estimator"): one_of(
+        *[SelectKBest(k=2)] * 4, *[VarianceThreshold()] * 3, HybridRFE(2)
+    ),
     ("assess_selector", "n_pairs"): one_of(3),
     ("stability_profile", "estimator"): one_of(Ridge(), SelectKBest(k=2)),
     ("stability_profile", "y"): held(lambda: data()[1]),
@@ -338,7 +448,10 @@ GOOD_OF = {
     ("read_run", "estimator"): held(lambda: fitted().estimator_),
     ("read_run", "X"): held(lambda: data()[0]),
     ("why_no_support", "estimator"): held(lambda: Ridge().fit(*data())),
-    **{(f"{name}.__call__", "estimator"): held(fitted) for name in ("StabilityScorer", "StabilityScoring")},
+    **{
+        (f"{name}.__call__", "estimator"): held(fitted)
+        for name in ("StabilityScorer", "StabilityScoring")
+    },
     ("grouped_importance_stability", "groups"): _LABELS,
     ("effective_stability", "groups"): _LABELS,
     ("ReplicationDisplay.from_assessment", "assessment"): held(assessment),
@@ -349,7 +462,9 @@ GOOD_OF = {
     ("selection_of", "estimator"): held(lambda: fitted().estimator_),
     ("selection_of", "X"): held(lambda: data()[0]),
     ("StabilitySearchCV", "estimator"): one_of(HybridRFE(2)),
-    ("StabilitySelection", "estimator"): one_of(Lasso(), LogisticRegression(l1_ratio=1, solver="liblinear")),
+    ("StabilitySelection", "estimator"): one_of(
+        Lasso(), LogisticRegression(l1_ratio=1, solver="liblinear")
+    ),
     ("StabilitySelection", "threshold"): one_of(0.6, 0.75),
     ("StabilitySelection", "param_name"): one_of("auto"),
     ("StabilitySelection", "param_values"): one_of("auto", [0.1, 0.2]),
@@ -361,26 +476,42 @@ GOOD_OF = {
     ("Runs", "importances"): lambda rng: rng.random((4, D)),
     ("Outputs", "supports"): lambda rng: rng.random((4, 3)) < 0.5,
     ("Outputs.concat", "parts"): lambda _: [outputs(), outputs()],
-    ("Outputs.of_runs", "runs"): lambda _: [RunOutputs(["f", "m"], np.array([0, 0]), np.array([True, False]))] * 2,
+    ("Outputs.of_runs", "runs"): lambda _: (
+        [RunOutputs(["f", "m"], np.array([0, 0]), np.array([True, False]))] * 2
+    ),
     ("Runs.concat", "parts"): lambda _: [many_runs(), many_runs()],
     ("Runs.load", "path"): lambda _: stored_runs(),
-    ("Measure.value", "table"): lambda rng: get_measure("nogueira").check(supports(rng)),
-    ("Measure.warn_if_trivial", "table"): lambda rng: get_measure("nogueira").check(supports(rng)),
+    ("Measure.value", "table"): lambda rng: get_measure("nogueira").check(
+        supports(rng)
+    ),
+    ("Measure.warn_if_trivial", "table"): lambda rng: get_measure("nogueira").check(
+        supports(rng)
+    ),
     ("ReplicationDisplay", "table"): one_of(CURVE),
     ("StabilityComparisonDisplay", "table"): one_of(FOREST),
 }
 
 # Arguments that only go together, by what was drawn already.
 TOGETHER = {
-    "StabilitySelection.retarget": lambda rng, drawn: _only(rng, drawn, {"threshold": 0.8}, {"pfer": 1.0}),
+    "StabilitySelection.retarget": lambda rng, drawn: _only(
+        rng, drawn, {"threshold": 0.8}, {"pfer": 1.0}
+    ),
     "search_table": lambda *_: {"score": "accuracy", "stability": "nogueira"},
-    **dict.fromkeys(("compare_selectors", "StabilityCV.score", "StabilitySearchCV.score"), lambda *_: {"y": data()[1]}),
+    **dict.fromkeys(
+        ("compare_selectors", "StabilityCV.score", "StabilitySearchCV.score"),
+        lambda *_: {"y": data()[1]},
+    ),
     "stability_profile": lambda *_: {"y": data()[1], "cv": few()},
     "StabilitySelection": lambda rng, drawn: (
-        _only(rng, drawn, {"efp": 1.0}, {"q": 2}, {"pfer": 1.0}, {"fdr": 0.2}) | {"y": data()[1]}
+        _only(rng, drawn, {"efp": 1.0}, {"q": 2}, {"pfer": 1.0}, {"fdr": 0.2})
+        | {"y": data()[1]}
     ),
     "stability_selection_bounds": lambda rng, drawn: _only(
-        rng, drawn, {"q": 3, "threshold": 0.9}, {"q": 2, "pfer": 1.0}, {"threshold": 0.9, "pfer": 1.0}
+        rng,
+        drawn,
+        {"q": 3, "threshold": 0.9},
+        {"q": 2, "pfer": 1.0},
+        {"threshold": 0.9, "pfer": 1.0},
     ),
 }
 
@@ -394,7 +525,15 @@ def _only(rng, drawn, *choices):
 
 # What may be passed behind **.
 _MEASURE = ("kind", "bounds", "name", "higher_is_better")
-_RUNS = ("feature_names", "scores", "fit_times", "split_numbers", "pairs", "refit", "n_failed")
+_RUNS = (
+    "feature_names",
+    "scores",
+    "fit_times",
+    "split_numbers",
+    "pairs",
+    "refit",
+    "n_failed",
+)
 KEYWORDS = {
     "get_measure": _MEASURE,
     "Measure.look_up": _MEASURE,
@@ -412,20 +551,33 @@ KEYWORDS = {
 
 @cache
 def searched():
-    return StabilitySearchCV(HybridRFE(2), {"n_features_to_select": [1, 2]}, cv=few(), scoring="accuracy").fit(*data())
+    return StabilitySearchCV(
+        HybridRFE(2), {"n_features_to_select": [1, 2]}, cv=few(), scoring="accuracy"
+    ).fit(*data())
 
 
 @cache
 def report():
     code = "print('the same numbers')"
-    return StabilityReport("a page", comparison(), comparison().frame(), "accuracy", code, assessment=assessment())
+    return StabilityReport(
+        "a page",
+        comparison(),
+        comparison().frame(),
+        "accuracy",
+        code,
+        assessment=assessment(),
+    )
 
 
 @cache
 def many_runs():
     rng = np.random.default_rng(0)
     names = list("abcde")
-    fields = {"scores": {"accuracy": rng.random(8)}, "feature_names": names, "pairs": np.arange(8) // 2}
+    fields = {
+        "scores": {"accuracy": rng.random(8)},
+        "feature_names": names,
+        "pairs": np.arange(8) // 2,
+    }
     return Runs(rng.random((8, D)) < 0.5, rng.random((8, D)), **fields)
 
 
@@ -438,7 +590,9 @@ class RunOutputs(NamedTuple):
 
 
 def outputs():
-    return Outputs([[1, 0, 1], [1, 0, 0], [1, 0, 1]], names=["f", "m", "age"], inputs=[0, 0, 1])
+    return Outputs(
+        [[1, 0, 1], [1, 0, 0], [1, 0, 1]], names=["f", "m", "age"], inputs=[0, 0, 1]
+    )
 
 
 def stored_runs():
@@ -471,29 +625,74 @@ OBJECTS = {
     "WholeSampleSplit": WholeSampleSplit,
 }
 # Objects of classes that are not exported, but are returned to be called by users.
-RETURNED = {"StabilityScorer": make_stability_scorer, "StabilityScoring": stability_scoring}
+RETURNED = {
+    "StabilityScorer": make_stability_scorer,
+    "StabilityScoring": stability_scoring,
+}
 
 # -- results -----------------------------------------------------------------------------------------------------------
 
-_OF_THE_ESTIMATOR = ("decision_function", "predict", "predict_proba", "predict_log_proba", "score")
+_OF_THE_ESTIMATOR = (
+    "decision_function",
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "score",
+)
 # Where NaN or infinity is a documented result: a field, a column or an attribute, alone or of one function; a function.
 MAY_BE_NAN = {
     "frequency_scores_",  # of features that were not selected
     *("threshold_", "pfer_"),  # of a selection by expected false positives
-    *("replication", "replication_low", "replication_high"),  # where the halves are too few, or select nothing
-    *(f"StabilitySelection{call} stability" for call in ("", ".calibrate", ".retarget")),
+    *(
+        "replication",
+        "replication_low",
+        "replication_high",
+    ),  # where the halves are too few, or select nothing
+    *(
+        f"StabilitySelection{call} stability"
+        for call in ("", ".calibrate", ".retarget")
+    ),
     "assess_selector stability",  # by the number of rows, where there was nothing to choose
-    *("low", "high"),  # of an interval that there is not, of few runs or of a stability by chance
-    *("gamma_low", "gamma_high", "score_low", "score_high", "stability_low", "stability_high"),  # of no front
+    *(
+        "low",
+        "high",
+    ),  # of an interval that there is not, of few runs or of a stability by chance
+    *(
+        "gamma_low",
+        "gamma_high",
+        "score_low",
+        "score_high",
+        "stability_low",
+        "stability_high",
+    ),  # of no front
     *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested
     "correlation",  # of what has no partner
     "standard_error",  # of the conformal method
     "importance_contributions stability",  # of a part without importance
     "make_stability_scorer cv",  # as it was given
-    *("stability_test statistic", "compare_stability statistic"),  # of runs that do not vary
+    *(
+        "stability_test statistic",
+        "compare_stability statistic",
+    ),  # of runs that do not vary
     # Of rows that a run did not leave out.
-    *("row_predictions", "losses", "compare_selectors accuracy", "assess_selector score"),
-    *("compare_selectors score", "StabilityCV score"),  # where the function given as scoring fails: `error_score`
-    *(f"{name}.{method}" for name in ("StabilityCV", "StabilitySearchCV") for method in _OF_THE_ESTIMATOR),
-    *("get_measure", "Measure.look_up", "measure_table"),  # a measure may have no bounds
+    *(
+        "row_predictions",
+        "losses",
+        "compare_selectors accuracy",
+        "assess_selector score",
+    ),
+    *(
+        "compare_selectors score",
+        "StabilityCV score",
+    ),  # where the function given as scoring fails: `error_score`
+    *(
+        f"{name}.{method}"
+        for name in ("StabilityCV", "StabilitySearchCV")
+        for method in _OF_THE_ESTIMATOR
+    ),
+    *(
+        "get_measure",
+        "Measure.look_up",
+        "measure_table",
+    ),  # a measure may have no bounds
 }

@@ -22,7 +22,12 @@ RNG = np.random.default_rng(0)
 HOSTILE = ["$x_1$", "_private", "a_b^{c", "100 % $", "two\nlines", "x" * 300]
 SUPPORTS = RNG.random((8, len(HOSTILE))) < 0.6
 PROFILE = pd.DataFrame(
-    {"stability": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7], "random": [0.0, 0.0]},
+    {
+        "stability": [0.5, 0.6],
+        "low": [0.4, 0.5],
+        "high": [0.6, 0.7],
+        "random": [0.0, 0.0],
+    },
     index=pd.Index([1, 40], name="size"),
 )
 FOREST = pd.DataFrame(
@@ -34,7 +39,11 @@ FOREST = pd.DataFrame(
     columns=["kind", "selector", "reference", "estimate", "low", "high", "pvalue"],
 )
 CURVE = pd.DataFrame(
-    [("halves", 25, 0.3, 0.1, 0.5), ("bootstraps", 50, 0.6, 0.5, 0.7), ("chance", 25, 0.1, np.nan, np.nan)],
+    [
+        ("halves", 25, 0.3, 0.1, 0.5),
+        ("bootstraps", 50, 0.6, 0.5, 0.7),
+        ("chance", 25, 0.1, np.nan, np.nan),
+    ],
     columns=["kind", "n_rows", "stability", "low", "high"],
 )
 RESULTS = {
@@ -55,20 +64,34 @@ CALIBRATION = StabilityCalibration(
     pfer=None,
 )
 # Two features of which each run selects one, and others.
-TURNS = np.column_stack([np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]).astype(
-    bool
-)
+TURNS = np.column_stack(
+    [np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]
+).astype(bool)
 DISPLAYS = [
     FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
-    SupportRasterDisplay.from_supports({"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE),
-    SelectionFrequencyDisplay.from_supports(SUPPORTS, feature_names=HOSTILE, threshold=0.5),
-    StabilityProfileDisplay.from_profile({"$a": PROFILE, "_b$": PROFILE}, measure="$m$"),
-    StabilityPathDisplay.from_path(
-        RNG.random((6, 5)), [0.01, 0.1, 1, 2, 3], param_name="$alpha$_", threshold=0.5, feature_names=HOSTILE
+    SupportRasterDisplay.from_supports(
+        {"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE
     ),
-    ParetoFrontDisplay.from_results(RESULTS, "$score_x", "_nogueira$", chosen=1, tolerance=0.1),
+    SelectionFrequencyDisplay.from_supports(
+        SUPPORTS, feature_names=HOSTILE, threshold=0.5
+    ),
+    StabilityProfileDisplay.from_profile(
+        {"$a": PROFILE, "_b$": PROFILE}, measure="$m$"
+    ),
+    StabilityPathDisplay.from_path(
+        RNG.random((6, 5)),
+        [0.01, 0.1, 1, 2, 3],
+        param_name="$alpha$_",
+        threshold=0.5,
+        feature_names=HOSTILE,
+    ),
+    ParetoFrontDisplay.from_results(
+        RESULTS, "$score_x", "_nogueira$", chosen=1, tolerance=0.1
+    ),
     StabilityComparisonDisplay(FOREST, measure="$m"),
     ReplicationDisplay(CURVE, measure="$m"),
     CalibrationDisplay(CALIBRATION, param_name="$alpha$_"),
-    CoSelectionDisplay.from_runs(Runs(TURNS, feature_names=HOSTILE), groups=[0, 0, 1, 1, 2, 3]),
+    CoSelectionDisplay.from_runs(
+        Runs(TURNS, feature_names=HOSTILE), groups=[0, 0, 1, 1, 2, 3]
+    ),
 ]

@@ -13,7 +13,17 @@ SCORES = np.array([[1.0, 2.0, 3.0], [4.0, 9.0, 5.0], [2.0, 1.0, 0.0], [0.0, 0.5,
 
 def calibration(values, sizes=(1, 5, 20, 40)):
     thresholds = np.array([0.6, 0.75, 0.9])
-    return StabilityCalibration(values[1], 0.75, 9.0, SCORES, SCORES / 10, values, thresholds, np.array(sizes), None)
+    return StabilityCalibration(
+        values[1],
+        0.75,
+        9.0,
+        SCORES,
+        SCORES / 10,
+        values,
+        thresholds,
+        np.array(sizes),
+        None,
+    )
 
 
 def test_the_table_holds_every_score_and_the_choice():
@@ -34,11 +44,21 @@ def test_the_table_holds_every_score_and_the_choice():
         ([0.0, 1.0, 2.0, 3.0], False, "linear"),
     ],
 )
-def test_cells_lie_around_their_values_and_weaken_from_left_to_right(values, inverted, scale):
-    ax = CalibrationDisplay(calibration(np.array(values)), param_name="alpha").plot().ax_
-    assert (ax.xaxis_inverted(), ax.get_xscale(), ax.get_xlabel()) == (inverted, scale, "alpha, from strong to weak")
+def test_cells_lie_around_their_values_and_weaken_from_left_to_right(
+    values, inverted, scale
+):
+    ax = (
+        CalibrationDisplay(calibration(np.array(values)), param_name="alpha").plot().ax_
+    )
+    assert (ax.xaxis_inverted(), ax.get_xscale(), ax.get_xlabel()) == (
+        inverted,
+        scale,
+        "alpha, from strong to weak",
+    )
     mesh = ax.collections[0]
-    np.testing.assert_array_equal(np.asarray(mesh.get_array()).reshape(3, 4), SCORES[np.argsort(values)].T)
+    np.testing.assert_array_equal(
+        np.asarray(mesh.get_array()).reshape(3, 4), SCORES[np.argsort(values)].T
+    )
     edges = mesh.get_coordinates()[0, :, 0]
     assert (edges[:-1] < np.sort(values)).all()
     assert (edges[1:] > np.sort(values)).all()
@@ -51,12 +71,23 @@ def test_cells_that_a_cap_excludes_are_pale():
     ax = CalibrationDisplay(found._replace(pfer=0.25)).plot().ax_
     veil = np.ma.getmaskarray(ax.collections[1].get_array()).reshape(3, 4)
     np.testing.assert_array_equal(~veil, (SCORES[::-1] / 10).T > 0.25)
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0.5, threshold 0.75", "bound above 0.25"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "0.5, threshold 0.75",
+        "bound above 0.25",
+    ]
 
 
 def test_one_value_is_one_column():
     one = StabilityCalibration(
-        0.3, 0.75, 9.0, SCORES[1:2], SCORES[1:2], [0.3], np.array([0.6, 0.75, 0.9]), np.array([5]), None
+        0.3,
+        0.75,
+        9.0,
+        SCORES[1:2],
+        SCORES[1:2],
+        [0.3],
+        np.array([0.6, 0.75, 0.9]),
+        np.array([5]),
+        None,
     )
     assert CalibrationDisplay(one).plot().ax_.collections[0].get_array().size == 3
 
@@ -67,10 +98,15 @@ def test_a_calibrated_selection_is_shown():
     X = rng.standard_normal((60, 10))
     y = X[:, 0] + rng.standard_normal(60) > 0
     model = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0)
-    selection = StabilitySelection(model, efp=1, n_resamples=10, n_values=5, random_state=0)
+    selection = StabilitySelection(
+        model, efp=1, n_resamples=10, n_values=5, random_state=0
+    )
     with pytest.raises(NotFittedError):
         CalibrationDisplay.from_estimator(selection)
-    with pytest.raises(ValueError, match="estimator must be calibrated: call its method calibrate first"):
+    with pytest.raises(
+        ValueError,
+        match="estimator must be calibrated: call its method calibrate first",
+    ):
         CalibrationDisplay.from_estimator(selection.fit(X, y))
     display = CalibrationDisplay.from_estimator(selection.calibrate())
     chosen = display.frame().query("chosen")
@@ -81,5 +117,7 @@ def test_a_calibrated_selection_is_shown():
 
 
 def test_another_estimator_is_an_error_that_says_what_was_expected():
-    with pytest.raises(TypeError, match="estimator must be a calibrated StabilitySelection, got Lasso"):
+    with pytest.raises(
+        TypeError, match="estimator must be a calibrated StabilitySelection, got Lasso"
+    ):
         CalibrationDisplay.from_estimator(Lasso())

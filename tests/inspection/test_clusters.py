@@ -29,7 +29,12 @@ def whole_linkage(similarity, threshold):
 def correlated_columns(seed, n_groups, noise):
     """Chains: each column is the one before it plus noise, so that components are larger than clusters."""
     rng = np.random.default_rng(seed)
-    parts = [np.cumsum(rng.standard_normal((30, 5)) * [1, noise, noise, noise, noise], axis=1) for _ in range(n_groups)]
+    parts = [
+        np.cumsum(
+            rng.standard_normal((30, 5)) * [1, noise, noise, noise, noise], axis=1
+        )
+        for _ in range(n_groups)
+    ]
     X = np.hstack(parts) * rng.choice([-1, 1], 5 * n_groups)
     return X[:, rng.permutation(X.shape[1])]
 
@@ -41,12 +46,21 @@ def correlated_columns(seed, n_groups, noise):
     st.sampled_from([0.3, 0.7, 0.9]),
     st.booleans(),
 )
-def test_clusters_are_those_of_complete_linkage_of_all_features(seed, n_groups, noise, threshold, ranks):
+def test_clusters_are_those_of_complete_linkage_of_all_features(
+    seed, n_groups, noise, threshold, ranks
+):
     X = correlated_columns(seed, n_groups, noise)
-    labels = feature_clusters(X, threshold=threshold, similarity="spearman" if ranks else "pearson")
-    similarity = np.abs(spearmanr(X).statistic if ranks else np.corrcoef(X, rowvar=False))
+    labels = feature_clusters(
+        X, threshold=threshold, similarity="spearman" if ranks else "pearson"
+    )
+    similarity = np.abs(
+        spearmanr(X).statistic if ranks else np.corrcoef(X, rowvar=False)
+    )
     assert same_partition(labels, whole_linkage(similarity, threshold))
-    assert same_partition(labels, feature_clusters(similarity, threshold=threshold, similarity="precomputed"))
+    assert same_partition(
+        labels,
+        feature_clusters(similarity, threshold=threshold, similarity="precomputed"),
+    )
     first = [np.flatnonzero(labels == label)[0] for label in range(labels.max() + 1)]
     assert first == sorted(first)
     for label in range(labels.max() + 1):
@@ -58,7 +72,10 @@ def test_a_chain_is_one_component_of_several_clusters():
     X = correlated_columns(0, 1, 0.6)
     similarity = np.abs(np.corrcoef(X, rowvar=False))
     links = sparse.coo_array(np.triu(similarity >= 0.7, k=1))
-    assert sparse.csgraph.connected_components(links, directed=False)[0] < feature_clusters(X, threshold=0.7).max() + 1
+    assert (
+        sparse.csgraph.connected_components(links, directed=False)[0]
+        < feature_clusters(X, threshold=0.7).max() + 1
+    )
 
 
 def test_blocks_give_the_same_clusters(monkeypatch):
@@ -70,7 +87,13 @@ def test_blocks_give_the_same_clusters(monkeypatch):
 
 def test_groups_of_simulated_data_come_out():
     X, _, groups = make_correlated_groups(
-        300, n_groups=4, group_size=5, n_others=50, group_mean=0.5, correlation=0.97, random_state=0
+        300,
+        n_groups=4,
+        group_size=5,
+        n_others=50,
+        group_mean=0.5,
+        correlation=0.97,
+        random_state=0,
     )
     np.testing.assert_array_equal(feature_clusters(X), groups)
 
@@ -102,15 +125,27 @@ def test_any_form_of_the_data_serves():
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.eye(3), {"threshold": 0}, "threshold must be a number above 0 and at most 1, got 0"),
+        (
+            np.eye(3),
+            {"threshold": 0},
+            "threshold must be a number above 0 and at most 1, got 0",
+        ),
         (
             np.eye(3),
             {"similarity": "kendall"},
             "similarity must be 'pearson', 'spearman' or 'precomputed', got 'kendall'",
         ),
         (np.ones((2, 3)), {"similarity": "precomputed"}, "symmetric square matrix"),
-        (np.array([[1, 0.5], [0.2, 1]]), {"similarity": "precomputed"}, "symmetric square matrix"),
-        (np.array([[1, -0.5], [-0.5, 1]]), {"similarity": "precomputed"}, "from 0 to 1: use absolute correlations"),
+        (
+            np.array([[1, 0.5], [0.2, 1]]),
+            {"similarity": "precomputed"},
+            "symmetric square matrix",
+        ),
+        (
+            np.array([[1, -0.5], [-0.5, 1]]),
+            {"similarity": "precomputed"},
+            "from 0 to 1: use absolute correlations",
+        ),
         (np.array([[1, np.nan], [2, 3]]), {}, "NaN"),
     ],
 )

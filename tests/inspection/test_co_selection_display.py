@@ -20,7 +20,9 @@ def example(n_pairs=2, n_others=1, n_runs=80):
     first = rng.random((n_runs, n_pairs)) < 0.5
     pairs = np.stack([first, ~first], axis=2).reshape(n_runs, -1)
     z = np.column_stack([pairs, first[:, 0], rng.random((n_runs, n_others)) < 0.3])
-    return Runs(z), np.r_[np.repeat(np.arange(n_pairs), 2), n_pairs + np.arange(1 + n_others)]
+    return Runs(z), np.r_[
+        np.repeat(np.arange(n_pairs), 2), n_pairs + np.arange(1 + n_others)
+    ]
 
 
 def picture_of(display):
@@ -37,7 +39,11 @@ def test_substitutes_and_companions_have_their_colours():
     runs, _ = example()
     display = CoSelectionDisplay.from_runs(runs).plot()
     names = [label.get_text() for label in display.ax_.get_xticklabels()]
-    cells = {(a, b): picture_of(display)[i, j] for i, a in enumerate(names) for j, b in enumerate(names)}
+    cells = {
+        (a, b): picture_of(display)[i, j]
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+    }
     assert is_towards(cells["x0", "x1"], COLOURS[4])
     assert is_towards(cells["x1", "x0"], COLOURS[4])
     assert is_towards(cells["x0", "x4"], COLOURS[0])
@@ -64,7 +70,9 @@ def test_clusters_are_framed_and_their_members_stand_together():
 def test_features_in_pairs_come_first():
     runs, _ = example(n_others=30)
     display = CoSelectionDisplay.from_runs(runs).plot(top_k=5)
-    assert {label.get_text() for label in display.ax_.get_xticklabels()} == {f"x{number}" for number in range(5)}
+    assert {label.get_text() for label in display.ax_.get_xticklabels()} == {
+        f"x{number}" for number in range(5)
+    }
     assert display.ax_.get_ylabel() == "5 of 35 features"
 
 
@@ -72,11 +80,17 @@ def test_features_in_pairs_come_first():
 def test_of_many_pairs_the_clearest_are_drawn_whole_and_side_by_side(clusters):
     rng = np.random.default_rng(0)
     often = rng.random((200, 10)) < 0.6
-    flipped = rng.random((200, 10)) < 0.1  # companions that are selected more often, but do not always go together
+    flipped = (
+        rng.random((200, 10)) < 0.1
+    )  # companions that are selected more often, but do not always go together
     first = rng.random((200, 4)) < 0.3
     other = ~first & (rng.random((200, 4)) < 0.6)
     runs = Runs(np.column_stack([often, often ^ flipped, first, other, ~first[:, :1]]))
-    groups = np.r_[np.tile(np.arange(10), 2), 10 + np.tile(np.arange(4), 2), 10] if clusters else None
+    groups = (
+        np.r_[np.tile(np.arange(10), 2), 10 + np.tile(np.arange(4), 2), 10]
+        if clusters
+        else None
+    )
     display = CoSelectionDisplay.from_runs(runs, groups=groups)
     clearest = display.frame()[["column", "other_column"]].to_numpy()
     assert clearest[0].tolist() == [20, 28]
@@ -93,20 +107,31 @@ def test_ten_features_are_named_and_two_hundred_are_numbered(n_pairs, named):
     runs, groups = example(n_pairs, n_others=5, n_runs=60)
     display = CoSelectionDisplay.from_runs(runs, groups=groups).plot(top_k=None)
     display.figure_.canvas.draw()
-    assert any(label.get_text().startswith("x") for label in display.ax_.get_yticklabels()) == named
+    assert (
+        any(label.get_text().startswith("x") for label in display.ax_.get_yticklabels())
+        == named
+    )
     box = display.ax_.get_window_extent()
     assert box.width / picture_of(display).shape[0] > 2  # pixels of a cell
 
 
 def test_runs_without_anything_that_comes_and_goes_are_drawn_too():
-    display = CoSelectionDisplay.from_runs(Runs(np.ones((5, 3), dtype=bool)), groups=[0, 0, 1]).plot()
-    assert [text.get_text() for text in display.ax_.texts] == ["no feature comes and goes"]
+    display = CoSelectionDisplay.from_runs(
+        Runs(np.ones((5, 3), dtype=bool)), groups=[0, 0, 1]
+    ).plot()
+    assert [text.get_text() for text in display.ax_.texts] == [
+        "no feature comes and goes"
+    ]
     assert display.frame().empty
 
 
 def test_the_frame_is_that_of_the_tests():
     runs, _ = example()
-    assert CoSelectionDisplay.from_runs(runs, level=0.5).frame().equals(co_selection(runs, level=0.5).frame())
+    assert (
+        CoSelectionDisplay.from_runs(runs, level=0.5)
+        .frame()
+        .equals(co_selection(runs, level=0.5).frame())
+    )
 
 
 def test_results_and_estimators_are_drawn():

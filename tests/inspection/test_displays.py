@@ -22,13 +22,22 @@ from skstab.inspection import (
     StabilityComparisonDisplay,
     SupportRasterDisplay,
 )
-from skstab.inspection._plotting import COLOURS, FILLS, LINES, N_STYLES, shorten, shorten_all
+from skstab.inspection._plotting import (
+    COLOURS,
+    FILLS,
+    LINES,
+    N_STYLES,
+    shorten,
+    shorten_all,
+)
 from skstab.model_selection import BootstrapSplit, StabilityCV
 from skstab.runs import Runs
 from tests.discovery import displays
 from tests.inspection.examples import DISPLAYS, HOSTILE, SUPPORTS
 
-every_display = pytest.mark.parametrize("display", DISPLAYS, ids=lambda display: type(display).__name__)
+every_display = pytest.mark.parametrize(
+    "display", DISPLAYS, ids=lambda display: type(display).__name__
+)
 
 
 def test_every_exported_display_has_an_example():
@@ -40,7 +49,10 @@ def test_a_display_is_made_by_a_constructor_and_gives_a_table_and_a_picture(disp
     assert type(display).__name__.endswith("Display")
     made_by = [name for name in vars(type(display)) if name.startswith("from_")]
     assert made_by
-    assert all(isinstance(inspect.getattr_static(type(display), name), classmethod) for name in made_by)
+    assert all(
+        isinstance(inspect.getattr_static(type(display), name), classmethod)
+        for name in made_by
+    )
     assert isinstance(display.frame(), pd.DataFrame)
     first, *others = inspect.signature(display.plot).parameters.values()
     assert (first.name, first.default) == ("ax", None)
@@ -50,7 +62,13 @@ def test_a_display_is_made_by_a_constructor_and_gives_a_table_and_a_picture(disp
 def texts_of(ax):
     ticks = [*ax.get_xticklabels(), *ax.get_yticklabels()]
     legend = ax.get_legend()
-    return [*ticks, *ax.texts, ax.xaxis.label, ax.yaxis.label, *([] if legend is None else legend.get_texts())]
+    return [
+        *ticks,
+        *ax.texts,
+        ax.xaxis.label,
+        ax.yaxis.label,
+        *([] if legend is None else legend.get_texts()),
+    ]
 
 
 @every_display
@@ -83,7 +101,9 @@ def test_a_figure_of_its_own_says_what_it_shows_and_nothing_is_cut_off(display):
     assert plt.fignum_exists(display.figure_.number)
     display.figure_.canvas.draw()
     page, box = display.figure_.bbox, display.ax_.get_tightbbox()
-    assert min(box.x0 - page.x0, box.y0 - page.y0, page.x1 - box.x1, page.y1 - box.y1) > -1
+    assert (
+        min(box.x0 - page.x0, box.y0 - page.y0, page.x1 - box.x1, page.y1 - box.y1) > -1
+    )
     assert display.ax_.get_xlabel()
     # The lines of a forest plot are named one by one.
     assert display.ax_.get_ylabel() or isinstance(display, StabilityComparisonDisplay)
@@ -105,7 +125,11 @@ def test_hostile_names_are_drawn_as_they_are_and_stay_off_neighbours(display):
 @every_display
 def test_a_display_with_intervals_says_what_they_are_about(display):
     table = display.frame()
-    ends = [name for name in table if str(name).endswith("low") and table[name].notna().any()]
+    ends = [
+        name
+        for name in table
+        if str(name).endswith("low") and table[name].notna().any()
+    ]
     said = " ".join(text.get_text() for text in texts_of(display.plot().ax_))
     assert bool(ends) == ("resampling error" in said)
     # Only independent halves are about other data.
@@ -115,12 +139,16 @@ def test_a_display_with_intervals_says_what_they_are_about(display):
 @every_display
 def test_what_are_no_axes_is_refused(display):
     _, axes = plt.subplots(1, 2)
-    with pytest.raises(TypeError, match="ax must be matplotlib Axes or None, got ndarray"):
+    with pytest.raises(
+        TypeError, match="ax must be matplotlib Axes or None, got ndarray"
+    ):
         display.plot(axes)
 
 
 def test_empty_names_are_no_obstacle():
-    display = SupportRasterDisplay.from_supports(SUPPORTS, feature_names=[""] * len(HOSTILE)).plot()
+    display = SupportRasterDisplay.from_supports(
+        SUPPORTS, feature_names=[""] * len(HOSTILE)
+    ).plot()
     assert display.ax_.get_xlabel() == "feature"
 
 
@@ -142,10 +170,15 @@ def test_frames_keep_full_names(display):
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("display", [FeatureStabilityMapDisplay, SelectionFrequencyDisplay, SupportRasterDisplay])
+@pytest.mark.parametrize(
+    "display",
+    [FeatureStabilityMapDisplay, SelectionFrequencyDisplay, SupportRasterDisplay],
+)
 def test_runs_and_what_holds_them_are_drawn_alike(display):
     X, y = load_iris(return_X_y=True, as_frame=True)
-    fitted = StabilityCV(SelectKBest(k=2), cv=BootstrapSplit(5, random_state=0)).fit(X, y)
+    fitted = StabilityCV(SelectKBest(k=2), cv=BootstrapSplit(5, random_state=0)).fit(
+        X, y
+    )
     expected = display.from_estimator(fitted).frame()
     assert set(expected["feature"]) <= set(X.columns)
     for source in (
@@ -175,7 +208,9 @@ def test_without_matplotlib_only_plotting_fails_and_says_what_to_install():
     top = Path(__file__).parents[2]
     command = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=top)
-    assert done.stdout.splitlines() == ["plot() needs matplotlib: pip install matplotlib"] * len(DISPLAYS)
+    assert done.stdout.splitlines() == [
+        "plot() needs matplotlib: pip install matplotlib"
+    ] * len(DISPLAYS)
 
 
 # -- names and styles --------------------------------------------------------------------------------------------------
@@ -207,18 +242,29 @@ def test_neighbouring_colours_differ_in_grey():
 
 
 def test_long_names_stay_apart():
-    names = [f"Serum concentration of interleukin {i} measured at the second visit (pg/mL), log2" for i in range(12)]
+    names = [
+        f"Serum concentration of interleukin {i} measured at the second visit (pg/mL), log2"
+        for i in range(12)
+    ]
     labels = shorten_all([*names, "age", "age"], 24)
     assert len(set(labels[:12])) == 12
     assert all(len(label) <= 24 for label in labels)
-    assert all(f" {i} " in f" {label.strip('…')} " for i, label in enumerate(labels[:12]))
+    assert all(
+        f" {i} " in f" {label.strip('…')} " for i, label in enumerate(labels[:12])
+    )
     assert labels[12:] == ["age", "age"]
 
 
 def test_long_names_that_differ_at_an_end_keep_both():
-    assert shorten_all(["a" * 30 + "1", "a" * 30 + "2"], 11) == ["aaaaa…aaaa1", "aaaaa…aaaa2"]
+    assert shorten_all(["a" * 30 + "1", "a" * 30 + "2"], 11) == [
+        "aaaaa…aaaa1",
+        "aaaaa…aaaa2",
+    ]
 
 
 def test_names_of_one_long_word_begin_where_they_differ():
     left, right = (f"{'x' * 40}{letter}{'y' * 40}" for letter in "ab")
-    assert shorten_all([left, right], 10) == ["…a" + "y" * 7 + "…", "…b" + "y" * 7 + "…"]
+    assert shorten_all([left, right], 10) == [
+        "…a" + "y" * 7 + "…",
+        "…b" + "y" * 7 + "…",
+    ]

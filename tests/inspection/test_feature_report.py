@@ -23,7 +23,9 @@ from skstab.model_selection import BootstrapSplit, StabilityCV, assess_selector
 from skstab.runs import Runs
 
 COEFS = arrays(
-    np.float64, st.tuples(st.integers(2, 9), st.integers(1, 5)), elements=st.sampled_from([0, 0, -1.5, -0.2, 0.3, 2])
+    np.float64,
+    st.tuples(st.integers(2, 9), st.integers(1, 5)),
+    elements=st.sampled_from([0, 0, -1.5, -0.2, 0.3, 2]),
 )
 
 
@@ -45,7 +47,9 @@ def test_columns_are_their_plain_formulas(coefs, seed, as_sparse):
     rng = np.random.default_rng(seed)
     beta, error = rng.standard_normal(d), rng.uniform(0.5, 2, d)
     refit = rng.random(d) < 0.5
-    report = feature_report(runs_of(coefs, as_sparse=as_sparse, refit=refit), reference=(beta, error))
+    report = feature_report(
+        runs_of(coefs, as_sparse=as_sparse, refit=refit), reference=(beta, error)
+    )
     for f, (_, row) in enumerate(in_order(report, d).iterrows()):
         own, selected = coefs[:, f], coefs[coefs[:, f] != 0, f]
         ends = binomtest(len(selected), n_runs).proportion_ci(method="wilson")
@@ -56,14 +60,26 @@ def test_columns_are_their_plain_formulas(coefs, seed, as_sparse):
         )
         assert row["in_refit"] == refit[f]
         quantiles = [np.median(own), np.percentile(own, 2.5), np.percentile(own, 97.5)]
-        np.testing.assert_allclose(row[["coef_median", "coef_low", "coef_high"]].astype(float), quantiles)
+        np.testing.assert_allclose(
+            row[["coef_median", "coef_low", "coef_high"]].astype(float), quantiles
+        )
         rmsd = np.sqrt(np.mean([(b - beta[f]) ** 2 for b in own])) / error[f]
         np.testing.assert_allclose(row["rmsd_ratio"], rmsd)
         n_positive, n_negative = np.sum(own > 0), np.sum(own < 0)
         if selected.size:
-            np.testing.assert_allclose(row["conditional_bias"], selected.mean() / beta[f] - 1)
-            assert row["sign_consistency"] == max(n_positive, n_negative) / len(selected)
-            assert row["direction"] == ("+" if n_positive > n_negative else "-" if n_positive < n_negative else "±")
+            np.testing.assert_allclose(
+                row["conditional_bias"], selected.mean() / beta[f] - 1
+            )
+            assert row["sign_consistency"] == max(n_positive, n_negative) / len(
+                selected
+            )
+            assert row["direction"] == (
+                "+"
+                if n_positive > n_negative
+                else "-"
+                if n_positive < n_negative
+                else "±"
+            )
         else:
             assert np.isnan(row["conditional_bias"])
             assert np.isnan(row["sign_consistency"])
@@ -71,7 +87,9 @@ def test_columns_are_their_plain_formulas(coefs, seed, as_sparse):
 
 
 @given(
-    arrays(bool, st.tuples(st.integers(2, 9), st.integers(1, 6))), st.integers(0, 1000), st.sampled_from([0.3, 0.5, 1])
+    arrays(bool, st.tuples(st.integers(2, 9), st.integers(1, 6))),
+    st.integers(0, 1000),
+    st.sampled_from([0.3, 0.5, 1]),
 )
 def test_the_core_is_one_feature_for_each_frequent_cluster(z, seed, threshold):
     d = z.shape[1]
@@ -90,7 +108,9 @@ def test_the_core_is_one_feature_for_each_frequent_cluster(z, seed, threshold):
     assert sorted(report.core.index) == sorted(expected)
     never = z.sum(axis=0) == 0
     assert (table["reason"] == "never selected").tolist() == never.tolist()
-    assert sorted([*report.core.index, *report.left_out.index]) == sorted(table.index[~never])
+    assert sorted([*report.core.index, *report.left_out.index]) == sorted(
+        table.index[~never]
+    )
     assert all(f"{name}" in report.sentence for name in expected)
 
 
@@ -100,7 +120,13 @@ def test_rows_are_sorted_by_the_evidence_and_clusters_stay_together():
     table = feature_report(Runs(z), groups=[0, 1, 2, 0, 1]).frame()
     assert table.index.tolist() == ["x0", "x3", "x1", "x4", "x2"]
     assert table["cluster_frequency"].tolist() == [1, 1, 0.8, 0.8, 0]
-    assert feature_report(Runs(z)).frame().index.tolist() == ["x1", "x4", "x0", "x3", "x2"]
+    assert feature_report(Runs(z)).frame().index.tolist() == [
+        "x1",
+        "x4",
+        "x0",
+        "x3",
+        "x2",
+    ]
 
 
 def test_the_sentence_says_what_to_report_and_what_is_left_out():
@@ -117,14 +143,20 @@ def test_the_sentence_says_what_to_report_and_what_is_left_out():
         "x4": "cluster selected in less than 50% of the runs",
     }
     alone = feature_report(Runs(z), threshold=0.9)
-    assert alone.sentence.startswith("No feature to report: none was selected in at least 90% of the 10 runs.")
+    assert alone.sentence.startswith(
+        "No feature to report: none was selected in at least 90% of the 10 runs."
+    )
     assert alone.core.empty
     one = feature_report(Runs(z), threshold=0.8).sentence
-    assert one.startswith("Report 1 feature of 5, selected in at least 80% of the 10 runs: x1. Left out: ")
+    assert one.startswith(
+        "Report 1 feature of 5, selected in at least 80% of the 10 runs: x1. Left out: "
+    )
 
 
 def test_features_of_the_same_name_stay_apart():
-    report = feature_report(Runs([[1, 0], [1, 0]], feature_names=["a", "a"]), groups=[0, 0])
+    report = feature_report(
+        Runs([[1, 0], [1, 0]], feature_names=["a", "a"]), groups=[0, 0]
+    )
     assert report.frame()["reason"].tolist() == ["", "never selected"]
 
 
@@ -138,7 +170,13 @@ def test_a_long_list_is_cut_in_the_sentence_only():
 
 
 def test_columns_that_cannot_be_had_are_absent():
-    columns = ["frequency", "frequency_low", "frequency_high", "instability_share", "reason"]
+    columns = [
+        "frequency",
+        "frequency_low",
+        "frequency_high",
+        "instability_share",
+        "reason",
+    ]
     assert list(feature_report(Runs([[1, 0], [0, 1]])).frame()) == columns
 
 
@@ -150,7 +188,12 @@ X_LINE, Y_LINE = make_regression(60, 5, n_informative=2, random_state=0)
 @pytest.mark.parametrize(
     ("estimator", "X", "y", "has_coefs"),
     [
-        (LogisticRegression(l1_ratio=1, solver="saga", C=0.1, max_iter=2000), X_IRIS, Y_IRIS, False),
+        (
+            LogisticRegression(l1_ratio=1, solver="saga", C=0.1, max_iter=2000),
+            X_IRIS,
+            Y_IRIS,
+            False,
+        ),
         (SelectKBest(k=2), X_IRIS, Y_IRIS, False),
         (Lasso(alpha=5.0), X_LINE, Y_LINE, True),
     ],
@@ -160,26 +203,43 @@ def test_any_selector_is_reported(estimator, X, y, has_coefs):
     report = feature_report(StabilityCV(estimator, cv=BOOTSTRAPS).fit(X, y), X)
     assert ("coef_median" in report.frame()) == has_coefs
     assert {"in_refit", "cluster", "correlation"} <= set(report.frame())
-    assert report.frame().drop(columns=["sign_consistency"], errors="ignore").notna().all(axis=None)
+    assert (
+        report.frame()
+        .drop(columns=["sign_consistency"], errors="ignore")
+        .notna()
+        .all(axis=None)
+    )
     assert len(report.core)
 
 
 def test_inputs_of_encoders_are_reported():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"sex": rng.choice(["f", "m"], 80), "age": rng.standard_normal(80)})
-    encoder = make_column_transformer((OneHotEncoder(), ["sex"]), remainder="passthrough")
-    model = make_pipeline(encoder, LogisticRegression(l1_ratio=1, solver="liblinear", C=0.5))
-    report = feature_report(StabilityCV(model, cv=BOOTSTRAPS).fit(X, X["sex"] == "f"), groups=["a", "b"])
+    X = pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], 80), "age": rng.standard_normal(80)}
+    )
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["sex"]), remainder="passthrough"
+    )
+    model = make_pipeline(
+        encoder, LogisticRegression(l1_ratio=1, solver="liblinear", C=0.5)
+    )
+    report = feature_report(
+        StabilityCV(model, cv=BOOTSTRAPS).fit(X, X["sex"] == "f"), groups=["a", "b"]
+    )
     assert report.core.index.tolist() == ["sex"]
 
 
 def test_petals_are_substitutes():
-    report = feature_report(StabilityCV(SelectKBest(k=1), cv=BOOTSTRAPS).fit(X_IRIS, Y_IRIS), X_IRIS)
+    report = feature_report(
+        StabilityCV(SelectKBest(k=1), cv=BOOTSTRAPS).fit(X_IRIS, Y_IRIS), X_IRIS
+    )
     table = report.frame()
     petals = table.loc[["petal length (cm)", "petal width (cm)"]]
     assert petals["cluster"].iloc[0] == petals["cluster"].iloc[1]
     assert (petals["cluster_frequency"] == 1).all()
-    assert petals["correlation"].min() == pytest.approx(X_IRIS.iloc[:, 2].corr(X_IRIS.iloc[:, 3]))
+    assert petals["correlation"].min() == pytest.approx(
+        X_IRIS.iloc[:, 2].corr(X_IRIS.iloc[:, 3])
+    )
     assert len(report.core) == 1
 
 
@@ -197,7 +257,14 @@ def test_groups_of_the_user_come_before_those_of_the_data():
 @pytest.fixture(scope="module")
 def simulated():
     X, y, groups = make_correlated_groups(
-        200, n_groups=2, group_size=3, n_others=20, group_mean=0.7, other_mean=0, correlation=0.95, random_state=0
+        200,
+        n_groups=2,
+        group_size=3,
+        n_others=20,
+        group_mean=0.7,
+        other_mean=0,
+        correlation=0.95,
+        random_state=0,
     )
     lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0)
     return X, y, groups, lasso
@@ -205,28 +272,47 @@ def simulated():
 
 def test_a_copied_true_feature_is_a_substitute_and_noise_is_not_in_the_core(simulated):
     X, y, groups, lasso = simulated
-    assessment = assess_selector(lasso, X, y, cv=BootstrapSplit(30, random_state=0), n_permutations=19, random_state=0)
+    assessment = assess_selector(
+        lasso,
+        X,
+        y,
+        cv=BootstrapSplit(30, random_state=0),
+        n_permutations=19,
+        random_state=0,
+    )
     report = feature_report(assessment.runs, X, assessment=assessment)
     table = in_order(report, X.shape[1])
     np.testing.assert_allclose(table["chance"], assessment.chance.frequencies)
     assert sorted(groups[int(name[1:])] for name in report.core.index) == [0, 1]
     relevant = table.iloc[:6]
-    assert (relevant["reason"].isin(["", "never selected"]) | relevant["reason"].str.startswith("substitute of")).all()
+    assert (
+        relevant["reason"].isin(["", "never selected"])
+        | relevant["reason"].str.startswith("substitute of")
+    ).all()
     assert not table.iloc[6:]["reason"].isin([""]).any()
     assert "more often than with permuted targets" in report.sentence
 
 
 def assessment_of(frequencies, halves, verdict="signal, stable"):
     chance = SimpleNamespace(frequencies=np.asarray(frequencies))
-    return SimpleNamespace(chance=chance, halves=Runs(halves), verdict=verdict, reason="No signal: of no use.")
+    return SimpleNamespace(
+        chance=chance,
+        halves=Runs(halves),
+        verdict=verdict,
+        reason="No signal: of no use.",
+    )
 
 
 def test_what_is_selected_as_often_by_chance_is_left_out():
     z = np.ones((10, 2), dtype=bool)
-    found = assessment_of([0.1, 0.9], np.ones((20, 2), dtype=bool))  # Wilson's lower limit of 20 of 20 is 0.84
+    found = assessment_of(
+        [0.1, 0.9], np.ones((20, 2), dtype=bool)
+    )  # Wilson's lower limit of 20 of 20 is 0.84
     report = feature_report(Runs(z), assessment=found)
     assert report.core.index.tolist() == ["x0"]
-    assert report.left_out.to_dict() == {"x1": "selected no more often than with permuted targets"}
+    assert report.left_out.to_dict() == {
+        "x1": "selected no more often than with permuted targets"
+    }
 
 
 def test_the_representative_decides_whether_a_cluster_is_above_chance():
@@ -234,7 +320,12 @@ def test_the_representative_decides_whether_a_cluster_is_above_chance():
     found = assessment_of([0.1, 0.9, 0.9, 0.1], np.ones((20, 4), dtype=bool))
     table = feature_report(Runs(z), groups=[0, 0, 1, 1], assessment=found).frame()
     rare = "selected no more often than with permuted targets"
-    assert table["reason"].to_dict() == {"x0": "", "x1": "substitute of x0", "x2": rare, "x3": rare}
+    assert table["reason"].to_dict() == {
+        "x0": "",
+        "x1": "substitute of x0",
+        "x2": rare,
+        "x3": rare,
+    }
 
 
 def test_without_signal_nothing_is_reported():
@@ -250,7 +341,9 @@ def test_without_signal_nothing_is_reported():
 
 def test_the_report_is_readable():
     names = ["<b>", *(f"gene {number}" for number in range(49))]
-    report = feature_report(Runs(np.random.default_rng(0).random((9, 50)) < 0.7, feature_names=names))
+    report = feature_report(
+        Runs(np.random.default_rng(0).random((9, 50)) < 0.7, feature_names=names)
+    )
     assert repr(report).startswith("FeatureReport: Report ")
     html = report._repr_html_()
     assert "&lt;b&gt;" in html
@@ -266,11 +359,20 @@ def test_the_report_is_readable():
     ("options", "message"),
     [
         ({"threshold": 0}, "threshold must be a number above 0 and at most 1, got 0"),
-        ({"reference": [1, 2, 3]}, r"reference must be a pair \(coef, se\) of arrays of numbers"),
+        (
+            {"reference": [1, 2, 3]},
+            r"reference must be a pair \(coef, se\) of arrays of numbers",
+        ),
         ({"reference": ([1], [2])}, r"reference must hold coef and se of shape \(2,\)"),
-        ({"reference": ([1, 1], [2, 0])}, "finite coefficients and standard errors above 0"),
+        (
+            {"reference": ([1, 1], [2, 0])},
+            "finite coefficients and standard errors above 0",
+        ),
         ({"groups": [1]}, "groups must have one label for each of the 2 features"),
-        ({"X": pd.DataFrame({"a": [1, 2]})}, r"X must have one column for each of the 2 features, got shape \(2, 1\)"),
+        (
+            {"X": pd.DataFrame({"a": [1, 2]})},
+            r"X must have one column for each of the 2 features, got shape \(2, 1\)",
+        ),
         (
             {"assessment": assessment_of([0.1], [[1], [1]])},
             "assessment must be of the 2 features of the runs, got one of 1",
@@ -283,10 +385,15 @@ def test_wrong_arguments_are_named(options, message):
 
 
 def test_a_reference_needs_coefficients():
-    with pytest.raises(ValueError, match="reference needs runs with coefficients, of a linear model with one output"):
+    with pytest.raises(
+        ValueError,
+        match="reference needs runs with coefficients, of a linear model with one output",
+    ):
         feature_report(Runs([[1, 0], [0, 1]]), reference=([1, 1], [1, 1]))
 
 
 def test_an_assessment_must_be_one():
-    with pytest.raises(TypeError, match="assessment must be a SelectorAssessment, got str"):
+    with pytest.raises(
+        TypeError, match="assessment must be a SelectorAssessment, got str"
+    ):
         feature_report(Runs([[1, 0], [0, 1]]), assessment="fine")

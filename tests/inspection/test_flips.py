@@ -33,7 +33,9 @@ def shares(changes):
     rows = inverse[inverse.any(axis=1)]
     if not len(rows):
         return np.zeros(changes.shape[1])
-    return np.count_nonzero(rows.any(axis=0)) * (rows / rows.sum(axis=1, keepdims=True)).mean(axis=0)
+    return np.count_nonzero(rows.any(axis=0)) * (
+        rows / rows.sum(axis=1, keepdims=True)
+    ).mean(axis=0)
 
 
 class Counted:
@@ -43,7 +45,11 @@ class Counted:
         self.asked = dict.fromkeys(methods, 0)
         self.classes_ = model.classes_
         for name in methods:
-            setattr(self, name, lambda rows, name=name: self._ask(getattr(model, name), name, rows))
+            setattr(
+                self,
+                name,
+                lambda rows, name=name: self._ask(getattr(model, name), name, rows),
+            )
 
     def _ask(self, method, name, rows):
         self.asked[name] += rows.shape[0]
@@ -79,8 +85,16 @@ def plain_neighbour_flips(model, X, Z, limit):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 7), st.integers(2, 4), st.integers(1, 3), st.booleans())
-def test_flips_of_neighbours_are_those_between_all_crossings(seed, k, n_classes, d, repeated):
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 7),
+    st.integers(2, 4),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_flips_of_neighbours_are_those_between_all_crossings(
+    seed, k, n_classes, d, repeated
+):
     rng = np.random.default_rng(seed)
     Z, y = rng.normal(size=(14, d)), rng.integers(n_classes, size=14)
     if repeated:
@@ -89,7 +103,9 @@ def test_flips_of_neighbours_are_those_between_all_crossings(seed, k, n_classes,
     model = KNeighborsClassifier(k, algorithm="kd_tree").fit(Z, y)
     X = rng.normal(size=(4, d))
     expected = shares(plain_neighbour_flips(model, X, Z, 6.0))
-    np.testing.assert_allclose(flip_importance(model, X, max_change=6.0), expected, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=6.0), expected, rtol=1e-6, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("columns", [[0, 1], [3, 9, 20]])
@@ -98,30 +114,40 @@ def test_flips_of_five_neighbours_are_exact_on_their_own_rows(columns):
     X, y = StandardScaler().fit_transform(X)[:30, columns], y[15:45]
     model = KNeighborsClassifier().fit(X, y)
     expected = shares(plain_neighbour_flips(model, X, X, 8.0))
-    np.testing.assert_allclose(flip_importance(model, X, max_change=8), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=8), expected, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("gap", [1e-1, 1e-3, 1e-6])
 def test_a_row_that_is_passed_closely_flips_where_weights_are_inverse_distances(gap):
     Z = np.array([[0.0, 0.0], [1.0, gap], [0.0, 3.0], [1.0, 3.0]])
     model = KNeighborsClassifier(4, weights="distance").fit(Z, [0, 1, 0, 0])
-    X = np.array([[-1.0, 0.0], [-3.0, 0.0]])  # a deviation of 1, and none of the second feature
+    X = np.array(
+        [[-1.0, 0.0], [-3.0, 0.0]]
+    )  # a deviation of 1, and none of the second feature
     positions = np.linspace(0.5, 1.0, 500_001)
-    flip = positions[model.predict(np.column_stack([positions, np.zeros(len(positions))])).argmax()]
+    flip = positions[
+        model.predict(np.column_stack([positions, np.zeros(len(positions))])).argmax()
+    ]
     assert 0.5 < flip < 1
     assert flip_importance(model, X, max_change=1.0 + flip + 1e-5)[0] == 1
     assert flip_importance(model, X, max_change=1.0 + flip - 1e-5)[0] == 0
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_rows_of_different_classes_that_stay_equally_far_are_ordered_as_by_the_model(seed):
+def test_rows_of_different_classes_that_stay_equally_far_are_ordered_as_by_the_model(
+    seed,
+):
     rng = np.random.default_rng(seed)
     Z = np.unique(rng.integers(0, 6, size=(30, 3)).astype(float), axis=0)
     y, k = rng.integers(2, size=len(Z)), rng.integers(1, 6)
     model, X = KNeighborsClassifier(int(k), algorithm="kd_tree").fit(Z, y), Z[::4]
     # In these data no flip is shorter than a step.
     expected = shares(plain_neighbour_flips(model, X, Z, 8.0))
-    np.testing.assert_allclose(flip_importance(model, X, max_change=8), expected, rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=8), expected, rtol=1e-3, atol=1e-6
+    )
 
 
 def test_neighbours_are_searched_in_batches_of_any_size(monkeypatch):
@@ -142,14 +168,27 @@ class Contrary(KNeighborsClassifier):
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(
-    "keywords", [{"p": 1}, {"metric": "cosine"}, {"weights": lambda distances: np.where(distances < 0.5, 2.0, 1.0)}, {}]
+    "keywords",
+    [
+        {"p": 1},
+        {"metric": "cosine"},
+        {"weights": lambda distances: np.where(distances < 0.5, 2.0, 1.0)},
+        {},
+    ],
 )
-def test_neighbours_by_other_metrics_or_weights_or_of_sparse_rows_are_searched(container, keywords):
+def test_neighbours_by_other_metrics_or_weights_or_of_sparse_rows_are_searched(
+    container, keywords
+):
     rng = np.random.default_rng(0)
     X, y = container(rng.normal(size=(40, 2))), rng.integers(2, size=40)
     model = KNeighborsClassifier(3, **keywords).fit(X, y)
     exact = container is np.asarray and not keywords
-    assert np.array_equal(flip_importance(model, X), flip_importance(Counted(model, "predict"), X)) != exact
+    assert (
+        np.array_equal(
+            flip_importance(model, X), flip_importance(Counted(model, "predict"), X)
+        )
+        != exact
+    )
 
 
 def test_models_derived_from_neighbours_are_searched():
@@ -176,11 +215,21 @@ TREES = {
     "forest": RandomForestClassifier(7, random_state=0),
     "extra trees": ExtraTreesClassifier(7, random_state=0),
     "boosting": GradientBoostingClassifier(n_estimators=6, random_state=0),
-    "boosting from zero": GradientBoostingClassifier(n_estimators=6, init="zero", random_state=0),
-    "boosting by histograms": HistGradientBoostingClassifier(max_iter=6, min_samples_leaf=3, random_state=0),
-    "adaboost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=6, random_state=0),
-    "bagging": BaggingClassifier(n_estimators=7, max_features=0.7, bootstrap_features=True, random_state=0),
-    "isolation forest": IsolationForest(n_estimators=7, max_features=2, contamination=0.3, random_state=0),
+    "boosting from zero": GradientBoostingClassifier(
+        n_estimators=6, init="zero", random_state=0
+    ),
+    "boosting by histograms": HistGradientBoostingClassifier(
+        max_iter=6, min_samples_leaf=3, random_state=0
+    ),
+    "adaboost": AdaBoostClassifier(
+        DecisionTreeClassifier(max_depth=2), n_estimators=6, random_state=0
+    ),
+    "bagging": BaggingClassifier(
+        n_estimators=7, max_features=0.7, bootstrap_features=True, random_state=0
+    ),
+    "isolation forest": IsolationForest(
+        n_estimators=7, max_features=2, contamination=0.3, random_state=0
+    ),
 }
 
 
@@ -193,9 +242,13 @@ def thresholds(model):
                 found[node["feature_idx"]].append(node["num_threshold"])
         return found
     parts = np.ravel(getattr(model, "estimators_", [model]))
-    columns = getattr(model, "estimators_features_", [range(model.n_features_in_)] * len(parts))
+    columns = getattr(
+        model, "estimators_features_", [range(model.n_features_in_)] * len(parts)
+    )
     for part, own in zip(parts, columns, strict=True):
-        for feature, threshold in zip(part.tree_.feature, part.tree_.threshold, strict=True):
+        for feature, threshold in zip(
+            part.tree_.feature, part.tree_.threshold, strict=True
+        ):
             if feature >= 0:
                 found[own[feature]].append(threshold)
     return found
@@ -205,14 +258,25 @@ def plain_tree_flips(model, X, limit):
     """Ask for the decision between any two thresholds of a feature, below the first and above the last."""
     changes = np.full(X.shape, np.inf)
     for f, steps in enumerate(map(np.unique, thresholds(model))):
-        middles = np.concatenate([steps[:1] - 1, (steps[1:] + steps[:-1]) / 2, steps[-1:] + 1])
+        middles = np.concatenate(
+            [steps[:1] - 1, (steps[1:] + steps[:-1]) / 2, steps[-1:] + 1]
+        )
         lows, highs = np.append(-np.inf, steps), np.append(steps, np.inf)
         for i in range(len(X)):
             moved = np.repeat(X[[i]], len(middles), axis=0)
             moved[:, f] = middles
-            distance = np.maximum(0, np.maximum(lows - X[i, f], X[i, f] - highs)) / X[:, f].std()
-            flips = distance[model.predict(moved) != model.predict(X[[i]])] if len(steps) else []
-            changes[i, f] = min([change for change in flips if change <= limit], default=np.inf)
+            distance = (
+                np.maximum(0, np.maximum(lows - X[i, f], X[i, f] - highs))
+                / X[:, f].std()
+            )
+            flips = (
+                distance[model.predict(moved) != model.predict(X[[i]])]
+                if len(steps)
+                else []
+            )
+            changes[i, f] = min(
+                [change for change in flips if change <= limit], default=np.inf
+            )
     return changes
 
 
@@ -226,7 +290,9 @@ def test_flips_of_trees_are_those_between_all_thresholds(kind, n_classes, limit)
     model, X = TREES[kind].fit(Z, y), np.vstack([Z[::9], rng.normal(size=(4, 4))])
     expected = shares(plain_tree_flips(model, X, limit))
     assert np.count_nonzero(expected) > 1
-    np.testing.assert_allclose(flip_importance(model, X, max_change=limit), expected, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=limit), expected, rtol=1e-5, atol=1e-12
+    )
 
 
 def test_a_flip_of_a_tree_between_two_neighbouring_numbers_of_single_precision_is_found():
@@ -261,9 +327,13 @@ class Opposite(DecisionTreeClassifier):
 @pytest.mark.parametrize(
     "model",
     [
-        GradientBoostingClassifier(n_estimators=2, init=LogisticRegression(), random_state=0),
+        GradientBoostingClassifier(
+            n_estimators=2, init=LogisticRegression(), random_state=0
+        ),
         BaggingClassifier(SVC(), n_estimators=2, random_state=0),
-        HistGradientBoostingClassifier(max_iter=3, categorical_features=[2], random_state=0),
+        HistGradientBoostingClassifier(
+            max_iter=3, categorical_features=[2], random_state=0
+        ),
         Opposite(random_state=0),
     ],
     ids=["boosting of a linear model", "bagging of machines", "categories", "derived"],
@@ -272,13 +342,20 @@ def test_models_that_decide_by_more_than_thresholds_are_searched(model):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(3, size=60)])
     model.fit(X, (X[:, 0] + X[:, 1] > 0) ^ (X[:, 2] == 1))
-    searched = flip_importance(Counted(model, *(m for m in ("predict", "decision_function") if hasattr(model, m))), X)
+    searched = flip_importance(
+        Counted(
+            model, *(m for m in ("predict", "decision_function") if hasattr(model, m))
+        ),
+        X,
+    )
     np.testing.assert_array_equal(flip_importance(model, X), searched)
 
 
 def test_a_tree_that_never_splits_flips_nothing():
     X = np.random.default_rng(0).normal(size=(20, 2))
-    np.testing.assert_array_equal(flip_importance(DecisionTreeClassifier().fit(X, np.zeros(20)), X), 0)
+    np.testing.assert_array_equal(
+        flip_importance(DecisionTreeClassifier().fit(X, np.zeros(20)), X), 0
+    )
 
 
 # -- smooth margins ----------------------------------------------------------------------------------------------------
@@ -309,7 +386,9 @@ ROWS = np.array([[-1.0, 1.0], [1.0, -1.0]])  # a deviation of 1
 def test_short_flips_of_smooth_margins_are_found(place, width, shape):
     model = Margin(lambda x: shape(x - place) - shape(width / 2))
     changes = np.column_stack([np.abs(place - ROWS[:, 0]) - width / 2, ROWS[:, 1] + 3])
-    np.testing.assert_allclose(flip_importance(model, ROWS, max_change=8, tol=1e-7), shares(changes), rtol=1e-4)
+    np.testing.assert_allclose(
+        flip_importance(model, ROWS, max_change=8, tol=1e-7), shares(changes), rtol=1e-4
+    )
 
 
 def test_margins_that_stay_above_zero_cost_few_more_rows():
@@ -321,12 +400,17 @@ def test_margins_that_stay_above_zero_cost_few_more_rows():
     assert flat.asked < model.asked <= flat.asked + 2 * 2 * 4 * 28
 
 
-@pytest.mark.parametrize("model", [DecisionTreeClassifier(random_state=0), RandomForestClassifier(4, random_state=0)])
+@pytest.mark.parametrize(
+    "model",
+    [DecisionTreeClassifier(random_state=0), RandomForestClassifier(4, random_state=0)],
+)
 def test_probabilities_that_change_in_steps_are_not_used(model):
     X = np.random.default_rng(0).normal(size=(60, 3))
     model.fit(X, X[:, 0] * X[:, 1] > 0)
     both, one = Counted(model, "predict", "predict_proba"), Counted(model, "predict")
-    np.testing.assert_array_equal(flip_importance(both, X[:20]), flip_importance(one, X[:20]))
+    np.testing.assert_array_equal(
+        flip_importance(both, X[:20]), flip_importance(one, X[:20])
+    )
     assert both.asked == {"predict": one.asked["predict"], "predict_proba": 2 * 20}
 
 
@@ -335,5 +419,7 @@ def test_smooth_probabilities_locate_the_boundary_in_few_rows():
     model = GaussianNB().fit(X, X[:, 0] ** 2 + X[:, 1] > 1)
     both, one = Counted(model, "predict", "predict_proba"), Counted(model, "predict")
     values = flip_importance(both, X, max_change=16, tol=1e-9)
-    np.testing.assert_allclose(values, flip_importance(one, X, max_change=16, tol=1e-9), rtol=1e-6)
+    np.testing.assert_allclose(
+        values, flip_importance(one, X, max_change=16, tol=1e-9), rtol=1e-6
+    )
     assert sum(both.asked.values()) < 0.7 * one.asked["predict"]

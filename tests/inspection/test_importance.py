@@ -11,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, make_classification
-from sklearn.ensemble import GradientBoostingClassifier, IsolationForest, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.kernel_ridge import KernelRidge
@@ -35,12 +39,22 @@ from skstab.model_selection import BootstrapSplit, StabilityCV
 from tests.discovery import importances
 
 # Of any model: that of forests has tests of its own.
-IMPORTANCES = [importance for name, importance in importances().items() if not name.startswith("oob_")]
+IMPORTANCES = [
+    importance
+    for name, importance in importances().items()
+    if not name.startswith("oob_")
+]
 
 
 def data(n=60, d=5, n_classes=2, seed=0):
     X, y = make_classification(
-        n, d, n_informative=d - 1, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, random_state=seed
+        n,
+        d,
+        n_informative=d - 1,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        random_state=seed,
     )
     return X * np.logspace(-1, 1, d), y
 
@@ -70,7 +84,9 @@ def test_linear_importance_is_equation_7_on_features_of_unit_variance():
 def test_linear_importance_does_not_depend_on_the_units_of_the_features():
     X, y = data()
     plain = linear_importance(LinearRegression().fit(X, y), X)
-    np.testing.assert_allclose(linear_importance(LinearRegression().fit(unit(X), y), unit(X)), plain)
+    np.testing.assert_allclose(
+        linear_importance(LinearRegression().fit(unit(X), y), unit(X)), plain
+    )
 
 
 def test_linear_importance_counts_the_features_used():
@@ -93,7 +109,9 @@ def test_linear_importance_of_sparse_data_and_sparse_weights_is_that_of_dense_on
     X[np.abs(X) < 0.3] = 0
     model = LogisticRegression().fit(X, y)
     dense = linear_importance(model, X)
-    np.testing.assert_allclose(linear_importance(model.sparsify(), sparse.csc_array(X)), dense)
+    np.testing.assert_allclose(
+        linear_importance(model.sparsify(), sparse.csc_array(X)), dense
+    )
 
 
 def test_weights_that_are_all_zero_give_no_importance():
@@ -111,7 +129,9 @@ def test_several_outputs_enter_by_their_norm():
 @pytest.mark.parametrize("model", [KNeighborsClassifier(), SVC()])
 def test_models_without_weights_are_refused_with_a_hint(model):
     X, y = data()
-    with pytest.raises(ValueError, match=r"must have weights \(coef_\).*use flip_importance"):
+    with pytest.raises(
+        ValueError, match=r"must have weights \(coef_\).*use flip_importance"
+    ):
         linear_importance(model.fit(X, y), X)
 
 
@@ -129,14 +149,23 @@ def test_theorem_1_flips_of_a_linear_model_are_its_weights(weights, intercept, s
     model = LogisticRegression().fit(X, np.arange(12) % 2)
     model.coef_, model.intercept_ = np.array([weights]), np.array([intercept])
     expected = linear_importance(model, X)
-    np.testing.assert_allclose(flip_importance(model, X, max_change=1e6), expected, rtol=1e-7)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=1e6), expected, rtol=1e-7
+    )
 
 
-@pytest.mark.parametrize("model", [LogisticRegression(), RidgeClassifier(), LinearSVC(), SVC(kernel="linear")])
+@pytest.mark.parametrize(
+    "model",
+    [LogisticRegression(), RidgeClassifier(), LinearSVC(), SVC(kernel="linear")],
+)
 def test_theorem_1_holds_for_linear_classifiers_on_data_of_any_unit(model):
     X, y = data()
     model.fit(X, y)
-    np.testing.assert_allclose(flip_importance(model, X, max_change=1e5), linear_importance(model, X), rtol=1e-6)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=1e5),
+        linear_importance(model, X),
+        rtol=1e-6,
+    )
 
 
 def test_theorem_1_holds_where_only_predictions_are_known():
@@ -151,14 +180,20 @@ def test_the_precision_is_relative_to_the_change():
     X[:18, 1] = 1e-4 * np.arange(1, 19) - 2 * X[:18, 0]
     model = LogisticRegression().fit(X, np.arange(20) % 2)
     model.coef_, model.intercept_ = np.array([[2.0, 1.0]]), np.zeros(1)
-    np.testing.assert_allclose(flip_importance(PredictOnly(model), X), linear_importance(model, X), rtol=1e-3)
+    np.testing.assert_allclose(
+        flip_importance(PredictOnly(model), X), linear_importance(model, X), rtol=1e-3
+    )
 
 
 def test_theorem_1_counts_only_the_features_used():
     X, y = data(d=12)
     model = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1).fit(X, y)
     assert 0 < np.count_nonzero(model.coef_) < 12
-    np.testing.assert_allclose(flip_importance(model, X, max_change=1e6), linear_importance(model, X), atol=1e-7)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=1e6),
+        linear_importance(model, X),
+        atol=1e-7,
+    )
 
 
 # -- flips: any classifier ---------------------------------------------------------------------------------------------
@@ -184,10 +219,16 @@ def plain_flips(model, X, max_change, tol=1e-6, step=1 / 128):
                 low = high - step
                 while high - low > tol * high:
                     middle = (low + high) / 2
-                    low, high = (low, middle) if flipped(sign * np.array([middle]))[0] else (middle, high)
+                    low, high = (
+                        (low, middle)
+                        if flipped(sign * np.array([middle]))[0]
+                        else (middle, high)
+                    )
                 inverse[i, f] = max(inverse[i, f], 1 / high)
     rows = inverse[inverse.any(axis=1)]
-    return np.count_nonzero(rows.any(axis=0)) * (rows / rows.sum(axis=1, keepdims=True)).mean(axis=0)
+    return np.count_nonzero(rows.any(axis=0)) * (
+        rows / rows.sum(axis=1, keepdims=True)
+    ).mean(axis=0)
 
 
 def cancer(n, columns, seed=0):
@@ -212,7 +253,9 @@ def test_flips_are_those_of_the_plain_search(model, n_classes):
     model.fit(X, y)
     X = X[:4]
     expected = plain_flips(model, X, 16)
-    np.testing.assert_allclose(flip_importance(model, X, max_change=16, tol=1e-7), expected, rtol=1e-4)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=16, tol=1e-7), expected, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,22 +279,31 @@ def test_decisions_that_flip_and_flip_back_are_found(model):
         model.fit(X, y)
     X = X[:15]
     expected = plain_flips(model, X, 8)
-    np.testing.assert_allclose(flip_importance(model, X, max_change=8), expected, rtol=0.02)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=8), expected, rtol=0.02
+    )
 
 
-@pytest.mark.parametrize("model", [KNeighborsClassifier(algorithm="kd_tree"), MLPClassifier((20,), random_state=0)])
+@pytest.mark.parametrize(
+    "model",
+    [KNeighborsClassifier(algorithm="kd_tree"), MLPClassifier((20,), random_state=0)],
+)
 def test_flips_between_two_steps_are_found(model):
     # A search in steps alone is off by 4% and 11% here.
     X, y = cancer(40, [19, 17, 10])
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         model.fit(X, y)
-    np.testing.assert_allclose(flip_importance(model, X, max_change=8), plain_flips(model, X, 8), rtol=0.02)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=8), plain_flips(model, X, 8), rtol=0.02
+    )
 
 
 def test_the_default_precision_is_enough():
     X, y = data(40, 4, 3)
     model, X = SVC(break_ties=True).fit(X, y), X[:8]
-    np.testing.assert_allclose(flip_importance(model, X, max_change=16), plain_flips(model, X, 16), rtol=1e-3)
+    np.testing.assert_allclose(
+        flip_importance(model, X, max_change=16), plain_flips(model, X, 16), rtol=1e-3
+    )
 
 
 def test_both_directions_are_tried_and_the_nearer_one_counts():
@@ -283,13 +335,18 @@ def test_changes_beyond_the_limit_do_not_count():
 
 def test_rows_that_nothing_flips_are_left_out_and_a_model_of_one_answer_has_no_importances():
     X, y = data()
-    np.testing.assert_array_equal(flip_importance(KNeighborsClassifier(60).fit(X, y), X), 0)
+    np.testing.assert_array_equal(
+        flip_importance(KNeighborsClassifier(60).fit(X, y), X), 0
+    )
 
 
 def test_constant_features_have_no_importance():
     X, y = data()
     X[:, 2] = 0.1
-    for importance, model in [(linear_importance, LogisticRegression()), (flip_importance, SVC())]:
+    for importance, model in [
+        (linear_importance, LogisticRegression()),
+        (flip_importance, SVC()),
+    ]:
         values = importance(model.fit(X, y), X)
         assert values[2] == 0
         assert (np.delete(values, 2) > 0).all()
@@ -299,7 +356,11 @@ def test_constant_features_have_no_importance():
 def test_duplicated_features_share_their_importance():
     X, y = data()
     X = np.hstack([X, X[:, [0]]])
-    models = {linear_importance: LogisticRegression(), flip_importance: SVC(), margin_importance: SVC()}
+    models = {
+        linear_importance: LogisticRegression(),
+        flip_importance: SVC(),
+        margin_importance: SVC(),
+    }
     for importance, model in models.items():
         values = importance(model.fit(X, y), X)
         assert values[5] == pytest.approx(values[0], rel=1e-3)
@@ -310,7 +371,9 @@ def test_sparse_rows_flip_as_dense_ones():
     X[np.abs(X) < 0.3] = 0
     model = SVC().fit(sparse.csr_array(X), y)
     dense = flip_importance(SVC().fit(X, y), X)
-    np.testing.assert_allclose(flip_importance(model, sparse.csc_array(X)), dense, rtol=1e-3)
+    np.testing.assert_allclose(
+        flip_importance(model, sparse.csc_array(X)), dense, rtol=1e-3
+    )
 
 
 def test_models_fitted_on_named_columns_get_named_columns():
@@ -318,7 +381,9 @@ def test_models_fitted_on_named_columns_get_named_columns():
     frame = pd.DataFrame(X, columns=list("abcde"))
     for model in (SVC(), KNeighborsClassifier()):
         named = flip_importance(model.fit(frame, y), frame, tol=1e-9)
-        np.testing.assert_allclose(named, flip_importance(model.fit(X, y), X, tol=1e-9), rtol=1e-5)
+        np.testing.assert_allclose(
+            named, flip_importance(model.fit(X, y), X, tol=1e-9), rtol=1e-5
+        )
 
 
 def test_a_whole_pipeline_is_a_classifier_too():
@@ -330,7 +395,9 @@ def test_a_whole_pipeline_is_a_classifier_too():
 
 def test_outlier_detectors_decide_too():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    assert flip_importance(IsolationForest(n_estimators=10, random_state=0).fit(X), X).sum() == pytest.approx(3)
+    assert flip_importance(
+        IsolationForest(n_estimators=10, random_state=0).fit(X), X
+    ).sum() == pytest.approx(3)
 
 
 def test_flips_are_found_in_batches_of_any_size(monkeypatch):
@@ -348,7 +415,13 @@ def test_the_boundary_is_located_in_few_predictions_where_decision_values_are_kn
     for name in ("decision_function", "predict"):
         calls, method = [], getattr(model, name)
         probe = PredictOnly(model)
-        setattr(probe, name, lambda rows, calls=calls, method=method: calls.append(len(rows)) or method(rows))
+        setattr(
+            probe,
+            name,
+            lambda rows, calls=calls, method=method: (
+                calls.append(len(rows)) or method(rows)
+            ),
+        )
         probe.classes_ = model.classes_
         flip_importance(probe, X, max_change=16, tol=1e-9)
         asked[name] = sum(calls)
@@ -357,12 +430,18 @@ def test_the_boundary_is_located_in_few_predictions_where_decision_values_are_kn
 
 @pytest.mark.parametrize(
     ("model", "target"),
-    [(LinearRegression(), "numbers"), (RandomForestClassifier(3), "labels"), (StandardScaler(), "classes")],
+    [
+        (LinearRegression(), "numbers"),
+        (RandomForestClassifier(3), "labels"),
+        (StandardScaler(), "classes"),
+    ],
 )
 def test_models_without_one_decision_for_each_row_are_refused(model, target):
     X, y = data()
     targets = {"numbers": y + 0.5, "labels": np.column_stack([y, 1 - y]), "classes": y}
-    with pytest.raises(ValueError, match=r"model must be a classifier|must decide on one class"):
+    with pytest.raises(
+        ValueError, match=r"model must be a classifier|must decide on one class"
+    ):
         flip_importance(model.fit(X, targets[target]), X)
 
 
@@ -380,14 +459,24 @@ def test_keywords_of_the_search_are_checked(keyword, value):
 def plain_margin(model, X, kernel):
     """Equation 8 with the kernel matrix of each feature's absence, for each pair of classes."""
     vectors, n_classes = model.support_vectors_, len(model.dual_coef_) + 1
-    side = np.repeat(np.arange(n_classes), model.n_support_) if len(model.dual_coef_) > 1 else None
+    side = (
+        np.repeat(np.arange(n_classes), model.n_support_)
+        if len(model.dual_coef_) > 1
+        else None
+    )
     values = np.zeros(X.shape[1])
     for i, j in combinations(range(n_classes), 2):
         a = model.dual_coef_[0]
         if side is not None:
-            a = np.where(side == i, model.dual_coef_[j - 1], np.where(side == j, model.dual_coef_[i], 0))
+            a = np.where(
+                side == i,
+                model.dual_coef_[j - 1],
+                np.where(side == j, model.dual_coef_[i], 0),
+            )
         for f in range(X.shape[1]):
-            values[f] += abs(a @ kernel(vectors) @ a - a @ kernel(np.delete(vectors, f, axis=1)) @ a)
+            values[f] += abs(
+                a @ kernel(vectors) @ a - a @ kernel(np.delete(vectors, f, axis=1)) @ a
+            )
     return X.shape[1] * values / values.sum()
 
 
@@ -398,7 +487,9 @@ def kernel_of(model, gamma):
         "poly": {"gamma": gamma, "degree": model.degree, "coef0": model.coef0},
         "sigmoid": {"gamma": gamma, "coef0": model.coef0},
     }
-    return lambda vectors: pairwise_kernels(vectors, metric=model.kernel, **keywords[model.kernel])
+    return lambda vectors: pairwise_kernels(
+        vectors, metric=model.kernel, **keywords[model.kernel]
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "sigmoid"])
@@ -426,7 +517,9 @@ def test_the_margin_of_a_linear_kernel_is_the_squared_weight_of_each_feature(n_c
     X, y = data(90, 6, n_classes)
     model = SVC(kernel="linear").fit(X, y)
     squares = (model.coef_**2).sum(axis=0)
-    np.testing.assert_allclose(margin_importance(model, X), 6 * squares / squares.sum(), rtol=1e-8)
+    np.testing.assert_allclose(
+        margin_importance(model, X), 6 * squares / squares.sum(), rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -434,21 +527,30 @@ def test_the_ranking_of_a_linear_kernel_is_that_of_linear_importance(n_classes):
     X, y = data(90, 6, n_classes)
     model = SVC(kernel="linear").fit(unit(X), y)
     np.testing.assert_array_equal(
-        np.argsort(margin_importance(model, unit(X))), np.argsort(linear_importance(model, unit(X)))
+        np.argsort(margin_importance(model, unit(X))),
+        np.argsort(linear_importance(model, unit(X))),
     )
 
 
 def test_callable_kernels_are_called_with_the_feature_set_to_zero():
     X, y = data()
     by_name = margin_importance(SVC(kernel="linear").fit(X, y), X)
-    np.testing.assert_allclose(margin_importance(SVC(kernel=linear_kernel).fit(X, y), X), by_name, rtol=1e-8)
+    np.testing.assert_allclose(
+        margin_importance(SVC(kernel=linear_kernel).fit(X, y), X), by_name, rtol=1e-8
+    )
     laplacian = partial(laplacian_kernel, gamma=0.2)
     model = SVC(kernel=laplacian).fit(X, y)
     values, a, vectors = np.zeros(5), model.dual_coef_[0], X[model.support_]
     for f in range(5):
-        values[f] = abs(a @ (laplacian(vectors) - laplacian(np.delete(vectors, f, axis=1))) @ a)
-    np.testing.assert_allclose(margin_importance(model, X), 5 * values / values.sum(), rtol=1e-8)
-    with pytest.raises(ValueError, match="X must be the 60 rows that SVC was fitted on, got 50 rows"):
+        values[f] = abs(
+            a @ (laplacian(vectors) - laplacian(np.delete(vectors, f, axis=1))) @ a
+        )
+    np.testing.assert_allclose(
+        margin_importance(model, X), 5 * values / values.sum(), rtol=1e-8
+    )
+    with pytest.raises(
+        ValueError, match="X must be the 60 rows that SVC was fitted on, got 50 rows"
+    ):
         margin_importance(model, X[:50])
 
 
@@ -459,7 +561,9 @@ def test_margins_of_sparse_data_are_those_of_dense_data(kernel, n_classes):
     X[np.abs(X) < 0.3] = 0
     dense = margin_importance(SVC(kernel=kernel, tol=1e-6).fit(X, y), X)
     model = SVC(kernel=kernel, tol=1e-6).fit(sparse.csr_array(X), y)
-    np.testing.assert_allclose(margin_importance(model, sparse.csr_array(X)), dense, rtol=1e-3)
+    np.testing.assert_allclose(
+        margin_importance(model, sparse.csr_array(X)), dense, rtol=1e-3
+    )
 
 
 def test_margins_are_computed_in_batches_of_any_size(monkeypatch):
@@ -470,18 +574,24 @@ def test_margins_are_computed_in_batches_of_any_size(monkeypatch):
     np.testing.assert_allclose(margin_importance(model, X), whole)
 
 
-@pytest.mark.parametrize("model", [LinearSVC(), KernelRidge(), LogisticRegression(), SVC()])
+@pytest.mark.parametrize(
+    "model", [LinearSVC(), KernelRidge(), LogisticRegression(), SVC()]
+)
 def test_models_without_dual_coefficients_are_refused(model):
     X, y = data()
     model = model if isinstance(model, SVC) else model.fit(X, y)
-    with pytest.raises(ValueError, match="model must be a fitted support vector machine with a kernel"):
+    with pytest.raises(
+        ValueError, match="model must be a fitted support vector machine with a kernel"
+    ):
         margin_importance(model, X)
 
 
 def test_precomputed_kernels_are_refused():
     X, y = data(20, 5)
     model = SVC(kernel="precomputed").fit(X @ X.T, y)
-    with pytest.raises(ValueError, match="must be a kernel of features, got 'precomputed'"):
+    with pytest.raises(
+        ValueError, match="must be a kernel of features, got 'precomputed'"
+    ):
         margin_importance(model, X @ X.T)
 
 
@@ -508,16 +618,26 @@ def test_rows_of_another_width_or_with_missing_values_are_refused(importance):
         importance(model, np.where(X > 0, X, np.nan))
 
 
-@pytest.mark.parametrize("importance", [*IMPORTANCES, partial(flip_importance, max_change=16)])
+@pytest.mark.parametrize(
+    "importance", [*IMPORTANCES, partial(flip_importance, max_change=16)]
+)
 def test_importances_are_getters_of_stability_cv(importance):
     X, y = data(80, 8)
     pipe = make_pipeline(StandardScaler(), SelectKBest(k=4), SVC(kernel="linear"))
     cv = BootstrapSplit(5, random_state=0)
-    runs = StabilityCV(pipe, cv=cv, importance_getter=importance, measure="importance_weighted").fit(X, y)
-    for (train, _), values in zip(cv.split(X, y), sparse.csr_array(runs.importances_).toarray(), strict=True):
-        fitted = make_pipeline(StandardScaler(), SelectKBest(k=4), SVC(kernel="linear")).fit(X[train], y[train])
+    runs = StabilityCV(
+        pipe, cv=cv, importance_getter=importance, measure="importance_weighted"
+    ).fit(X, y)
+    for (train, _), values in zip(
+        cv.split(X, y), sparse.csr_array(runs.importances_).toarray(), strict=True
+    ):
+        fitted = make_pipeline(
+            StandardScaler(), SelectKBest(k=4), SVC(kernel="linear")
+        ).fit(X[train], y[train])
         expected = np.zeros(8)
-        expected[fitted[1].get_support()] = importance(fitted[-1], fitted[:-1].transform(X[train]), y[train])
+        expected[fitted[1].get_support()] = importance(
+            fitted[-1], fitted[:-1].transform(X[train]), y[train]
+        )
         np.testing.assert_allclose(values, expected)
 
 
@@ -525,11 +645,17 @@ def test_importances_are_getters_of_stability_cv(importance):
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, sparse.csr_array])
 def test_pipelines_with_a_kernel_machine_work_in_stability_cv(importance, container):
     X, y = data(80, 8)
-    X = container(X) if container is not pd.DataFrame else pd.DataFrame(X, columns=list("abcdefgh"))
+    X = (
+        container(X)
+        if container is not pd.DataFrame
+        else pd.DataFrame(X, columns=list("abcdefgh"))
+    )
     selector = SelectFromModel(LogisticRegression(), max_features=3, threshold=-np.inf)
     pipe = make_pipeline(StandardScaler(with_mean=False), selector, SVC(kernel="rbf"))
     if container is pd.DataFrame:
         pipe.set_output(transform="pandas")
-    runs = StabilityCV(pipe, cv=BootstrapSplit(4, random_state=0), importance_getter=importance).fit(X, y)
+    runs = StabilityCV(
+        pipe, cv=BootstrapSplit(4, random_state=0), importance_getter=importance
+    ).fit(X, y)
     np.testing.assert_allclose(runs.importances_.sum(axis=1), 3, rtol=1e-9)
     assert 0 < runs.stability("importance_weighted") <= 1

@@ -24,7 +24,9 @@ def not_trivial(z):
 @given(TABLES.filter(not_trivial), st.integers(0, 1000), st.booleans())
 def test_shares_are_variances_over_their_sum(z, seed, as_sparse):
     groups = np.random.default_rng(seed).integers(0, 3, z.shape[1])
-    found = instability_shares(Runs(sparse.csr_array(z) if as_sparse else z), groups=groups)
+    found = instability_shares(
+        Runs(sparse.csr_array(z) if as_sparse else z), groups=groups
+    )
     variance = z.var(axis=0, ddof=1)
     shares = variance / variance.sum() if variance.sum() > 0 else np.zeros(z.shape[1])
     table = found.frame().loc[[f"x{f}" for f in range(z.shape[1])]]
@@ -58,12 +60,18 @@ def test_copies_that_take_turns_are_the_whole_instability():
 
 
 def test_no_part_is_reported_where_there_is_none():
-    assert due_to_substitutes(1.0, 1.0) == (None, "all runs agree, there is no instability")
+    assert due_to_substitutes(1.0, 1.0) == (
+        None,
+        "all runs agree, there is no instability",
+    )
     assert (
         due_to_substitutes(0.5, 0.4)[1]
         == "clusters are less stable than features (0.40 for clusters, 0.50 for features)"
     )
-    assert due_to_substitutes(0.5, 1.2)[1] == "the effective stability exceeds 1 (1.20 for clusters, 0.50 for features)"
+    assert (
+        due_to_substitutes(0.5, 1.2)[1]
+        == "the effective stability exceeds 1 (1.20 for clusters, 0.50 for features)"
+    )
     assert due_to_substitutes(0.5, 0.75) == (0.5, None)
     found = instability_shares(Runs([[1, 0, 0], [0, 1, 0]]))
     assert (found.clusters, found.due_to_substitutes) == (None, None)
@@ -78,20 +86,37 @@ def test_runs_that_agree_share_out_nothing():
 
 
 def test_shares_have_html():
-    assert "<table" in instability_shares(Runs([[1, 0, 0], [0, 1, 0]]), groups=["<a>", "<a>", "b"])._repr_html_()
+    assert (
+        "<table"
+        in instability_shares(
+            Runs([[1, 0, 0], [0, 1, 0]]), groups=["<a>", "<a>", "b"]
+        )._repr_html_()
+    )
 
 
 # -- whole models ------------------------------------------------------------------------------------------------------
 
 
-@given(arrays(bool, st.tuples(st.integers(2, 30), st.integers(1, 4))), st.sampled_from([0.3, 0.8, 1.0]), st.booleans())
+@given(
+    arrays(bool, st.tuples(st.integers(2, 30), st.integers(1, 4))),
+    st.sampled_from([0.3, 0.8, 1.0]),
+    st.booleans(),
+)
 def test_models_are_counted_as_sets(z, share, as_sparse):
-    table = model_frequencies(Runs(sparse.csr_array(z) if as_sparse else z), share=share)
+    table = model_frequencies(
+        Runs(sparse.csr_array(z) if as_sparse else z), share=share
+    )
     counts = Counter(tuple(f"x{f}" for f in np.flatnonzero(row)) for row in z)
     assert table["features"].is_unique
-    assert table["n_runs"].tolist() == [counts[features] for features in table["features"]]
-    assert table["n_runs"].tolist() == sorted(counts.values(), reverse=True)[: len(table)]
-    assert table["n_features"].tolist() == [len(features) for features in table["features"]]
+    assert table["n_runs"].tolist() == [
+        counts[features] for features in table["features"]
+    ]
+    assert (
+        table["n_runs"].tolist() == sorted(counts.values(), reverse=True)[: len(table)]
+    )
+    assert table["n_features"].tolist() == [
+        len(features) for features in table["features"]
+    ]
     np.testing.assert_allclose(table["cumulative"], np.cumsum(table["n_runs"]) / len(z))
     assert table["cumulative"].iloc[-1] >= share - 1e-9
     assert len(table) == 1 or table["cumulative"].iloc[-2] < share

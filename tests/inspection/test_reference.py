@@ -41,13 +41,17 @@ def test_it_is_the_reference_of_a_report():
     coef, se = unpenalised_reference(X, y)
     table = feature_report(runs, reference=(coef, se)).frame()
     errors = np.sqrt(((runs.runs_.coefs - coef) ** 2).mean(axis=0)) / se
-    np.testing.assert_allclose(table["rmsd_ratio"].loc[list(runs.runs_.feature_names)], errors)
+    np.testing.assert_allclose(
+        table["rmsd_ratio"].loc[list(runs.runs_.feature_names)], errors
+    )
 
 
 @pytest.mark.parametrize("change", ["constant", "copy", "few rows"])
 def test_where_there_is_no_such_model_it_says_so(change):
     X, y, _ = data(0)
-    X = {"constant": X * [1, 0, 1, 1], "copy": X[:, [0, 1, 2, 0]], "few rows": X[:5]}[change]
+    X = {"constant": X * [1, 0, 1, 1], "copy": X[:, [0, 1, 2, 0]], "few rows": X[:5]}[
+        change
+    ]
     with pytest.raises(ValueError, match="X must have more rows than features"):
         unpenalised_reference(X, y[: len(X)])
 
@@ -61,7 +65,9 @@ def test_separated_classes_have_none():
         unpenalised_reference(X, y)
 
 
-@pytest.mark.parametrize("y", [list("abc") * 40, np.full(120, np.nan), np.ones(120), np.zeros((120, 2))])
+@pytest.mark.parametrize(
+    "y", [list("abc") * 40, np.full(120, np.nan), np.ones(120), np.zeros((120, 2))]
+)
 def test_other_targets_are_refused_by_name(y):
     with pytest.raises(ValueError, match="y must be"):
         unpenalised_reference(data(0)[0], y)

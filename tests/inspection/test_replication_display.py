@@ -20,6 +20,10 @@ CURVE = pd.DataFrame(
 def test_halves_without_a_choice_have_an_interval_and_no_point():
     ax = ReplicationDisplay(CURVE).plot().ax_
     segments = [segment for lines in ax.collections for segment in lines.get_segments()]
-    ends = {(*map(float, s[0]), float(s[1, 1])) for s in segments if np.shape(s) == (2, 2) and not np.isnan(s).any()}
+    ends = {
+        (*map(float, s[0]), float(s[1, 1]))
+        for s in segments
+        if np.shape(s) == (2, 2) and not np.isnan(s).any()
+    }
     assert ends == {(12.0, 0.1, 0.5), (25.0, -1.0, 1.0), (100.0, 0.5, 0.7)}
     assert ax.get_ylim()[1] > 1

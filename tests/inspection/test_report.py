@@ -17,12 +17,26 @@ from sklearn.pipeline import make_pipeline
 
 from skstab.inspection import StabilityComparisonDisplay, _stability_report
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
-from skstab.inspection._stability_report import Cell, StabilityReport, between, draw, number
+from skstab.inspection._stability_report import (
+    Cell,
+    StabilityReport,
+    between,
+    draw,
+    number,
+)
 from skstab.metrics import nogueira_stability
 from skstab.model_selection import BootstrapSplit, compare_selectors
 from tests.inspection.page import Page
 
-FEATURES = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{7*7}}", "$x$", "-->", "\x07bell", *"abc"]
+FEATURES = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "{{7*7}}",
+    "$x$",
+    "-->",
+    "\x07bell",
+    *"abc",
+]
 NAMES = ["filter </td><b>", "lasso {{ 1 }}"]
 
 
@@ -32,8 +46,21 @@ def comparison():
     X = pd.DataFrame(rng.normal(size=(60, len(FEATURES))), columns=FEATURES)
     y = X.iloc[:, :3].sum(axis=1) + rng.normal(size=60) > 0
     lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.15, random_state=0)
-    selectors = dict(zip(NAMES, [make_pipeline(SelectKBest(k=3), LogisticRegression()), lasso], strict=True))
-    return compare_selectors(selectors, X, y, cv=BootstrapSplit(6, random_state=0), scoring="accuracy", random_state=0)
+    selectors = dict(
+        zip(
+            NAMES,
+            [make_pipeline(SelectKBest(k=3), LogisticRegression()), lasso],
+            strict=True,
+        )
+    )
+    return compare_selectors(
+        selectors,
+        X,
+        y,
+        cv=BootstrapSplit(6, random_state=0),
+        scoring="accuracy",
+        random_state=0,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +101,9 @@ def test_names_are_read_as_they_were_written(page, report):
     features = {row[0] for row in page.table("How often features were selected")[1:]}
     assert features == {row[0].text for row in report.features.rows} <= set(FEATURES)
     assert features >= set(FEATURES[:3])
-    assert {row[0] for row in page.table("Selectors, the most stable first")[1:]} == set(NAMES)
+    assert {
+        row[0] for row in page.table("Selectors, the most stable first")[1:]
+    } == set(NAMES)
     assert page.code == "print('</pre><script>')"
     assert "<i>file</i>" in page.text
     assert "<b>note</b>" in page.text
@@ -82,7 +111,9 @@ def test_names_are_read_as_they_were_written(page, report):
 
 
 def test_the_page_may_load_nothing_and_run_only_its_own_script(html, page):
-    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1].replace("&#39;", "'")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1].replace(
+        "&#39;", "'"
+    )
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     digest = base64.b64encode(hashlib.sha256(page.script.encode()).digest()).decode()
     assert rules["default-src"] == "'none'"
@@ -103,7 +134,9 @@ def test_pictures_are_well_formed_and_hold_names_as_text(page):
         assert kind == "data:image/svg+xml;base64"
         tree = ElementTree.fromstring(base64.b64decode(data))  # noqa: S314  our own
         assert not tree.findall(".//{*}script")
-        texts |= {element.text for element in tree.iter("{http://www.w3.org/2000/svg}text")}
+        texts |= {
+            element.text for element in tree.iter("{http://www.w3.org/2000/svg}text")
+        }
     assert {"$x$", "{{7*7}}", "-->"} & texts
     assert not any("\x07" in (text or "") for text in texts)
 
@@ -126,9 +159,15 @@ def test_headings_and_anchors_are_in_order(html, page):
 
 
 def test_every_cell_of_a_head_has_a_scope(html, page):
-    assert html.count('scope="col"') == sum(len(table[0]) for table in page.tables.values())
-    assert html.count('scope="row"') == sum(len(table) - 1 for table in page.tables.values())
-    assert all(len(row) == len(table[0]) for table in page.tables.values() for row in table)
+    assert html.count('scope="col"') == sum(
+        len(table[0]) for table in page.tables.values()
+    )
+    assert html.count('scope="row"') == sum(
+        len(table) - 1 for table in page.tables.values()
+    )
+    assert all(
+        len(row) == len(table[0]) for table in page.tables.values() for row in table
+    )
 
 
 def test_numbers_can_be_sorted(html):
@@ -156,7 +195,9 @@ def test_the_features_are_those_of_the_recommended_selector_first(report, compar
 
 def test_features_after_the_first_are_folded_away(report, monkeypatch):
     monkeypatch.setattr(_stability_report, "N_FIRST", 2)
-    assert [row[0].text for row in report.first_features.rows] == [row[0].text for row in report.features.rows[:2]]
+    assert [row[0].text for row in report.first_features.rows] == [
+        row[0].text for row in report.features.rows[:2]
+    ]
     assert len(report.other_features.rows) == len(report.features.rows) - 2
     page = Page(report.html())
     assert len(page.table("The features that follow")) == len(report.features.rows) - 1
@@ -175,10 +216,14 @@ def test_a_variable_is_selected_where_any_of_its_columns_is(report, comparison):
 def test_the_stability_of_variables_joins_their_columns(report, comparison):
     a, b = FEATURES.index("a"), FEATURES.index("b")
     names = [column.name for column in report.selectors.columns]
-    place = names.index("Stability of variables (nogueira, 95% interval, resampling error)")
+    place = names.index(
+        "Stability of variables (nogueira, 95% interval, resampling error)"
+    )
     for row in report.selectors.rows:
         supports = csr_array(comparison.runs[row[0].text].supports_).toarray()
-        joined = np.column_stack([np.delete(supports, [a, b], axis=1), supports[:, a] | supports[:, b]])
+        joined = np.column_stack(
+            [np.delete(supports, [a, b], axis=1), supports[:, a] | supports[:, b]]
+        )
         assert row[place].value == pytest.approx(nogueira_stability(joined))
 
 
@@ -189,7 +234,9 @@ def test_without_categories_nothing_is_said_of_variables(report):
 
 
 @pytest.mark.parametrize(("most", "is_referred"), [(0, True), (1, False)])
-def test_many_selectors_are_compared_with_the_recommended_one_only(most, is_referred, report, monkeypatch):
+def test_many_selectors_are_compared_with_the_recommended_one_only(
+    most, is_referred, report, monkeypatch
+):
     asked = []
     original = StabilityComparisonDisplay.from_comparison
 
@@ -199,13 +246,17 @@ def test_many_selectors_are_compared_with_the_recommended_one_only(most, is_refe
 
     monkeypatch.setattr(_stability_report, "_MOST_PAIRS", most)
     monkeypatch.setattr(StabilityComparisonDisplay, "from_comparison", recorded)
-    assert replace(report).forest.alt.startswith("Forest plot")  # of a report that was not drawn yet
+    assert replace(report).forest.alt.startswith(
+        "Forest plot"
+    )  # of a report that was not drawn yet
     assert asked == [report.recommendation.selector if is_referred else None]
 
 
 def test_pictures_are_the_same_each_time_and_leave_no_figure_behind():
     before = plt.get_fignums()
-    display = FeatureStabilityMapDisplay.from_importances([[3, 1, 0], [2, 0, 2], [4, 4, 0]])
+    display = FeatureStabilityMapDisplay.from_importances(
+        [[3, 1, 0], [2, 0, 2], [4, 4, 0]]
+    )
     assert draw(display, "alt", "caption") == draw(display, "alt", "caption")
     assert plt.get_fignums() == before
 

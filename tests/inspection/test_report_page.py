@@ -15,7 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skstab.inspection import StabilityReport, feature_report
-from skstab.model_selection import BootstrapSplit, SelectorComparison, assess_selector, compare_selectors
+from skstab.model_selection import (
+    BootstrapSplit,
+    SelectorComparison,
+    assess_selector,
+    compare_selectors,
+)
 from skstab.runs import Runs
 from tests.inspection.page import Page
 
@@ -26,7 +31,10 @@ N = 80
 def table():
     """Two features with signal, one of them with a near-copy, a hostile name, and noise."""
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(N, 8)), columns=[ATTACK, "second", *(f"x{i}" for i in range(6))])
+    X = pd.DataFrame(
+        rng.normal(size=(N, 8)),
+        columns=[ATTACK, "second", *(f"x{i}" for i in range(6))],
+    )
     X["copy"] = X["second"] + 0.1 * rng.normal(size=N)
     y = (X[ATTACK] - X["second"] + 0.4 * rng.normal(size=N) > 0).astype(int)
     return X, y
@@ -35,15 +43,38 @@ def table():
 @pytest.fixture(scope="module")
 def report():
     X, y = table()
-    selectors = {f"best ({k} features)": make_pipeline(SelectKBest(k=k), LogisticRegression()) for k in (2, 4)}
-    settings = {"cv": BootstrapSplit(12, random_state=0), "scoring": "accuracy", "random_state": 0}
+    selectors = {
+        f"best ({k} features)": make_pipeline(SelectKBest(k=k), LogisticRegression())
+        for k in (2, 4)
+    }
+    settings = {
+        "cv": BootstrapSplit(12, random_state=0),
+        "scoring": "accuracy",
+        "random_state": 0,
+    }
     found = compare_selectors(selectors, X, y, **settings)
     made = StabilityReport(
-        ATTACK, found, found.frame(), "accuracy", code=ATTACK, about={"best": ATTACK}, direction="outcome = ill"
+        ATTACK,
+        found,
+        found.frame(),
+        "accuracy",
+        code=ATTACK,
+        about={"best": ATTACK},
+        direction="outcome = ill",
     )
-    assessment = assess_selector(selectors[made.first_selector], X, y, n_pairs=6, n_permutations=19, **settings)
-    published = feature_report(found.runs[made.first_selector], X, assessment=assessment)
-    return replace(made, assessment=assessment, feature_report=published, facts={"Data": ATTACK}, notes=[ATTACK])
+    assessment = assess_selector(
+        selectors[made.first_selector], X, y, n_pairs=6, n_permutations=19, **settings
+    )
+    published = feature_report(
+        found.runs[made.first_selector], X, assessment=assessment
+    )
+    return replace(
+        made,
+        assessment=assessment,
+        feature_report=published,
+        facts={"Data": ATTACK},
+        notes=[ATTACK],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +91,15 @@ def page(html):
 
 
 def test_the_page_answers_in_the_order_of_the_questions(page, report):
-    assert page.ids == ["verdict", "publish", "else", "comparison", "pictures", "how", "python"]
+    assert page.ids == [
+        "verdict",
+        "publish",
+        "else",
+        "comparison",
+        "pictures",
+        "how",
+        "python",
+    ]
     with_alerts = Page(replace(report, alerts=["something"]).html())
     assert with_alerts.ids[:3] == ["verdict", "alerts", "publish"]
 
@@ -68,8 +107,14 @@ def test_the_page_answers_in_the_order_of_the_questions(page, report):
 def test_the_verdict_is_one_sentence_with_words_numbers_and_chance(report, page):
     assert report.verdict.startswith("There is signal, ")
     assert report.verdict.count(". ") == 0
-    assert f"stability {report.assessment.replication.estimate:.2f}, called " in report.verdict
-    assert f"where chance gives {round(report.assessment.chance.stabilities.mean(), 2) + 0:.2f}" in report.verdict
+    assert (
+        f"stability {report.assessment.replication.estimate:.2f}, called "
+        in report.verdict
+    )
+    assert (
+        f"where chance gives {round(report.assessment.chance.stabilities.mean(), 2) + 0:.2f}"
+        in report.verdict
+    )
     assert page.text.index(report.verdict) < page.text.index(report.assessment.reason)
 
 
@@ -96,8 +141,13 @@ def test_singular_and_plural(number, report, monkeypatch):
 # -- features ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_features_to_publish_have_direction_frequency_substitutes_and_evidence(report, page):
-    rows = {row[0]: row[1:] for row in page.table("Features to publish, those with the most evidence first")}
+def test_the_features_to_publish_have_direction_frequency_substitutes_and_evidence(
+    report, page
+):
+    rows = {
+        row[0]: row[1:]
+        for row in page.table("Features to publish, those with the most evidence first")
+    }
     core = report.feature_report.core
     heads = rows.pop("Feature")
     assert [head.split(":")[0] for head in heads] == [
@@ -127,7 +177,9 @@ def test_the_features_to_publish_have_direction_frequency_substitutes_and_eviden
 def test_what_else_would_do_names_substitutes_and_other_selectors(report, page):
     rows = page.table("Substitutes: features with nearly the same values")[1:]
     assert [set(row[:2]) for row in rows] == [{"second", "copy"}]
-    other = next(name for name in report.comparison.runs if name != report.first_selector)
+    other = next(
+        name for name in report.comparison.runs if name != report.first_selector
+    )
     assert f"{other}: accuracy {report.frame.loc[other, 'score']:.3f}" in page.text
 
 
@@ -135,10 +187,16 @@ def test_without_signal_there_is_nothing_to_publish(report):
     X, _ = table()
     y = np.random.default_rng(1).integers(2, size=N)
     selector = make_pipeline(SelectKBest(k=2), LogisticRegression())
-    noise = assess_selector(selector, X, y, n_pairs=4, n_permutations=19, scoring="accuracy", random_state=0)
+    noise = assess_selector(
+        selector, X, y, n_pairs=4, n_permutations=19, scoring="accuracy", random_state=0
+    )
     assert noise.verdict == "no signal"
     runs = report.comparison.runs[report.first_selector]
-    silent = replace(report, assessment=noise, feature_report=feature_report(runs, X, assessment=noise))
+    silent = replace(
+        report,
+        assessment=noise,
+        feature_report=feature_report(runs, X, assessment=noise),
+    )
     page = Page(silent.html())
     assert "No features to publish" in page.text
     assert "None, since there is no signal." in page.text
@@ -163,9 +221,15 @@ def rules_of(html):
     return dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
 
 
-def test_a_page_without_escaping_may_still_run_nothing_but_its_own_script(report, monkeypatch):
+def test_a_page_without_escaping_may_still_run_nothing_but_its_own_script(
+    report, monkeypatch
+):
     original = jinja2.Environment
-    monkeypatch.setattr(jinja2, "Environment", lambda **options: original(**{**options, "autoescape": False}))
+    monkeypatch.setattr(
+        jinja2,
+        "Environment",
+        lambda **options: original(**{**options, "autoescape": False}),
+    )
     broken = report.html()
     scripts = re.findall(r"<script>(.*?)</script>", broken, flags=re.DOTALL)
     assert len(scripts) > 5  # the names have become elements
@@ -174,7 +238,11 @@ def test_a_page_without_escaping_may_still_run_nothing_but_its_own_script(report
     allowed = re.fullmatch(r"'sha256-([^']+)'", rules["script-src"])[
         1
     ]  # no 'unsafe-inline', hence no handlers and links
-    runs = [text for text in scripts if base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() == allowed]
+    runs = [
+        text
+        for text in scripts
+        if base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() == allowed
+    ]
     assert len(runs) == 1
     assert runs[0].startswith("// Tables are complete without this script")
     assert rules["default-src"] == "'none'"
@@ -216,14 +284,23 @@ def test_20_000_features_keep_the_page_small():
     names = [f"ENSG00000{i:06d}_at" for i in range(20_000)]
     runs = {}
     for place, name in enumerate(("lasso (penalty alpha=0.1)", "k-best (50 features)")):
-        supports = rng.random((50, 20_000)) < np.where(np.arange(20_000) < 30, 0.9, 0.01)
+        supports = rng.random((50, 20_000)) < np.where(
+            np.arange(20_000) < 30, 0.9, 0.01
+        )
         scores = {"accuracy": 0.9 - 0.1 * place + 0.02 * rng.normal(size=50)}
-        runs[name] = Runs(supports, supports * rng.random(20_000), feature_names=names, scores=scores)
+        runs[name] = Runs(
+            supports, supports * rng.random(20_000), feature_names=names, scores=scores
+        )
     comparison = SelectorComparison(runs, "nogueira")
-    report = StabilityReport("Many", comparison, comparison.frame(), "accuracy", code="")
+    report = StabilityReport(
+        "Many", comparison, comparison.frame(), "accuracy", code=""
+    )
     report = replace(report, feature_report=feature_report(runs[report.first_selector]))
     html = report.html()
     assert len(html.encode()) < 3_000_000
     assert len(report.features.rows) == 1000
     assert f"{report.n_not_listed:,} features selected more rarely" in html
-    assert len(report.features.rows) + report.n_never_selected + report.n_not_listed == 20_000
+    assert (
+        len(report.features.rows) + report.n_never_selected + report.n_not_listed
+        == 20_000
+    )

@@ -18,11 +18,20 @@ def make(y_of, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 8))
     y = y_of(X, rng)
-    selectors = {f"best {k}": make_pipeline(SelectKBest(k=k), LogisticRegression()) for k in (2, 4)}
-    settings = {"cv": BootstrapSplit(8, random_state=0), "scoring": "accuracy", "random_state": 0}
+    selectors = {
+        f"best {k}": make_pipeline(SelectKBest(k=k), LogisticRegression())
+        for k in (2, 4)
+    }
+    settings = {
+        "cv": BootstrapSplit(8, random_state=0),
+        "scoring": "accuracy",
+        "random_state": 0,
+    }
     found = compare_selectors(selectors, X, y, **settings)
     report = StabilityReport("Title", found, found.frame(), "accuracy", code="")
-    assessment = assess_selector(selectors[report.first_selector], X, y, n_pairs=4, n_permutations=19, **settings)
+    assessment = assess_selector(
+        selectors[report.first_selector], X, y, n_pairs=4, n_permutations=19, **settings
+    )
     return replace(report, assessment=assessment)
 
 
@@ -40,7 +49,9 @@ def test_the_verdict_is_the_first_sentence_and_is_explained(signal):
     text = " ".join(Page(signal.html()).text.split())
     assert signal.assessment.reason.startswith("Signal")
     assert (
-        text.index(signal.assessment.reason) < text.index(signal.recommendation.reason) < text.rindex("How it was done")
+        text.index(signal.assessment.reason)
+        < text.index(signal.recommendation.reason)
+        < text.rindex("How it was done")
     )
     assert text.index(signal.verdict) < text.index(signal.assessment.reason)
     assert f"The verdict is about the selector {signal.first_selector};" in text
@@ -56,7 +67,15 @@ def test_without_an_assessment_there_is_no_verdict(signal):
 
 def test_alerts_are_shown_before_the_recommendation_and_are_not_trusted(signal):
     page = Page(replace(signal, alerts=["column <b>x</b> leaks", "other"]).html())
-    assert page.ids == ["verdict", "alerts", "else", "comparison", "pictures", "how", "python"]
+    assert page.ids == [
+        "verdict",
+        "alerts",
+        "else",
+        "comparison",
+        "pictures",
+        "how",
+        "python",
+    ]
     text = " ".join(page.text.split())
     assert "column <b>x</b> leaks" in text
     assert "2 alerts below may make this misleading." in text
@@ -80,7 +99,10 @@ def test_a_recommendation_does_not_stand_against_the_verdict(signal, noise):
     report = replace(signal, assessment=noise.assessment)
     assert signal.recommendation.selector == signal.first_selector
     assert report.recommendation.selector is None
-    assert f"{signal.first_selector} would be by its score and stability" in report.recommendation.reason
+    assert (
+        f"{signal.first_selector} would be by its score and stability"
+        in report.recommendation.reason
+    )
     assert report.first_selector == signal.first_selector
 
 
@@ -89,7 +111,10 @@ def test_a_signal_without_a_recommendation_is_doubted(signal, noise):
     assert noise.doubt is None
     report = replace(noise, assessment=signal.assessment)
     assert report.recommendation.selector is None
-    assert f"{signal.assessment.reason} But no selector was shown to predict better" in Page(report.html()).text
+    assert (
+        f"{signal.assessment.reason} But no selector was shown to predict better"
+        in Page(report.html()).text
+    )
 
 
 def test_a_page_says_what_made_it(signal):

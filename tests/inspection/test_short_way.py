@@ -36,13 +36,20 @@ def test_options_of_other_pictures(runs, data):
     assert names[:2] == list(runs.plot().frame()["feature"].head(2))
     assert len(names) == 3  # the last one is all the others
     assert runs.plot("map", legend=False).ax_.get_legend() is None
-    comparison = compare_selectors({"few": SelectKBest(k=2), "more": SelectKBest(k=9)}, *data, cv=CV)
-    assert set(comparison.plot(reference="few").frame()["reference"].dropna()) == {"few"}
+    comparison = compare_selectors(
+        {"few": SelectKBest(k=2), "more": SelectKBest(k=9)}, *data, cv=CV
+    )
+    assert set(comparison.plot(reference="few").frame()["reference"].dropna()) == {
+        "few"
+    }
 
 
 @pytest.mark.parametrize("name", ["topk", "estimator", "ax_"])
 def test_an_unknown_option_names_those_there_are(runs, name):
-    with pytest.raises(TypeError, match=rf"this picture are: confidence_level, top_k, order, legend; got {name}$"):
+    with pytest.raises(
+        TypeError,
+        match=rf"this picture are: confidence_level, top_k, order, legend; got {name}$",
+    ):
         runs.plot(**{name: 3})
 
 

@@ -36,10 +36,15 @@ def test_the_table_lists_every_selected_cell(supports):
 
 
 def test_several_tables_are_stacked_in_their_order():
-    display = SupportRasterDisplay.from_supports({"first": A, "second": csr_array(B)}).plot()
+    display = SupportRasterDisplay.from_supports(
+        {"first": A, "second": csr_array(B)}
+    ).plot()
     np.testing.assert_array_equal(picture_of(display), np.vstack([A, B]))
     assert display.ax_.images[0].get_extent() == [-0.5, 3.5, 4.5, -0.5]
-    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["first", "second"]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == [
+        "first",
+        "second",
+    ]
     assert list(display.ax_.get_yticks()) == [1.0, 3.5]
     (separator,) = display.ax_.lines
     assert set(separator.get_ydata()) == {2.5}
@@ -47,10 +52,17 @@ def test_several_tables_are_stacked_in_their_order():
 
 def test_features_are_named_in_the_order_drawn():
     names = ["a", "b", "c", "d"]
-    display = SupportRasterDisplay.from_supports({"1": A, "2": B}, feature_names=names).plot(order="frequency")
+    display = SupportRasterDisplay.from_supports(
+        {"1": A, "2": B}, feature_names=names
+    ).plot(order="frequency")
     order = [3, 0, 1, 2]  # selected 4, 2, 2 and 1 times
     np.testing.assert_array_equal(picture_of(display), np.vstack([A, B])[:, order])
-    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["d", "a", "b", "c"]
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == [
+        "d",
+        "a",
+        "b",
+        "c",
+    ]
 
 
 def test_the_most_frequent_features_can_stand_as_in_the_data():
@@ -86,21 +98,31 @@ def test_a_lone_cell_among_thousands_of_features_is_more_than_nothing_on_paper()
     display.figure_.canvas.draw()
     box = display.ax_.get_window_extent()
     pixels = np.asarray(display.figure_.canvas.buffer_rgba())[::-1, :, 0]
-    inside = pixels[int(box.y0) + 5 : int(box.y1) - 5, int(box.x0) + 5 : int(box.x1) - 5]
+    inside = pixels[
+        int(box.y0) + 5 : int(box.y1) - 5, int(box.x0) + 5 : int(box.x1) - 5
+    ]
     assert (inside < 128).any()
 
 
 def test_numbers_of_a_few_among_many_features_are_not_taken_for_columns():
     rng = np.random.default_rng(0)
     display = SupportRasterDisplay.from_supports(rng.random((4, 500)) < 0.5)
-    assert display.plot(top_k=300).ax_.get_xlabel() == "the 300 most frequent of 500 features"
-    assert display.plot(order="frequency", top_k=None).ax_.get_xlabel() == "feature (rank by selection frequency)"
+    assert (
+        display.plot(top_k=300).ax_.get_xlabel()
+        == "the 300 most frequent of 500 features"
+    )
+    assert (
+        display.plot(order="frequency", top_k=None).ax_.get_xlabel()
+        == "feature (rank by selection frequency)"
+    )
 
 
 def test_of_many_features_the_frequent_ones_are_named_and_the_others_counted():
     rng = np.random.default_rng(0)
     supports = rng.random((6, 2000)) < np.r_[np.full(30, 0.9), np.full(1970, 0.01)]
-    display = SupportRasterDisplay.from_supports({"a": supports[:4], "b": csr_array(supports[4:])}).plot()
+    display = SupportRasterDisplay.from_supports(
+        {"a": supports[:4], "b": csr_array(supports[4:])}
+    ).plot()
     *names, others = [text.get_text() for text in display.ax_.get_xticklabels()]
     drawn = [int(name[1:]) for name in names]
     assert len(drawn) == 40
@@ -123,9 +145,13 @@ def test_names_are_left_out_of_axes_that_are_too_small():
 
 def test_short_names_lie_and_long_ones_stand():
     supports = np.ones((2, 5), dtype=bool)
-    short = SupportRasterDisplay.from_supports(supports, feature_names=list("abcde")).plot()
+    short = SupportRasterDisplay.from_supports(
+        supports, feature_names=list("abcde")
+    ).plot()
     assert short.ax_.get_xticklabels()[0].get_rotation() == 0
-    long = SupportRasterDisplay.from_supports(supports, feature_names=[f"{i} of a long name" * 3 for i in range(5)])
+    long = SupportRasterDisplay.from_supports(
+        supports, feature_names=[f"{i} of a long name" * 3 for i in range(5)]
+    )
     assert long.plot().ax_.get_xticklabels()[0].get_rotation() == 90
 
 
@@ -138,10 +164,17 @@ def test_runs_that_select_nothing_are_white():
 def test_fitted_runs_and_comparisons_are_shown_with_the_names_of_the_data():
     X, y = make_classification(60, n_features=5, n_informative=2, random_state=0)
     X = pd.DataFrame(X, columns=list("abcde"))
-    selectors = {f"best {k}": make_pipeline(SelectKBest(k=k), LogisticRegression()) for k in (1, 3)}
-    comparison = compare_selectors(selectors, X, y, cv=BootstrapSplit(4, random_state=0))
+    selectors = {
+        f"best {k}": make_pipeline(SelectKBest(k=k), LogisticRegression())
+        for k in (1, 3)
+    }
+    comparison = compare_selectors(
+        selectors, X, y, cv=BootstrapSplit(4, random_state=0)
+    )
     display = SupportRasterDisplay.from_comparison(comparison).plot()
-    stacked = np.vstack([csr_array(runs.supports_).toarray() for runs in comparison.runs.values()])
+    stacked = np.vstack(
+        [csr_array(runs.supports_).toarray() for runs in comparison.runs.values()]
+    )
     np.testing.assert_array_equal(picture_of(display), stacked)
     runs = comparison.runs["best 3"]
     assert isinstance(runs, StabilityCV)
@@ -151,7 +184,10 @@ def test_fitted_runs_and_comparisons_are_shown_with_the_names_of_the_data():
 
 
 def test_tables_must_have_the_same_features():
-    with pytest.raises(ValueError, match=r"supports must all have the same features, got tables of \[3, 4\] columns"):
+    with pytest.raises(
+        ValueError,
+        match=r"supports must all have the same features, got tables of \[3, 4\] columns",
+    ):
         SupportRasterDisplay.from_supports({"a": A, "b": B[:, :3]})
 
 
@@ -161,7 +197,9 @@ def test_an_empty_dict_is_refused():
 
 
 def test_the_order_is_checked():
-    with pytest.raises(ValueError, match="order must be 'column' or 'frequency', got 'rank'"):
+    with pytest.raises(
+        ValueError, match="order must be 'column' or 'frequency', got 'rank'"
+    ):
         SupportRasterDisplay.from_supports(A).plot(order="rank")
 
 

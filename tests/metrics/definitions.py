@@ -70,7 +70,10 @@ def davis(supports, penalty=1.0):
     ever = (z.sum(axis=0) > 0).sum()
     if ever == 0:
         return 1.0
-    return max(0.0, z.mean(axis=0).sum() / ever - penalty * np.median(z.sum(axis=1)) / z.shape[1])
+    return max(
+        0.0,
+        z.mean(axis=0).sum() / ever - penalty * np.median(z.sum(axis=1)) / z.shape[1],
+    )
 
 
 def krizek(supports):
@@ -88,7 +91,15 @@ def guzman(supports):
         return 1.0
     q = z / k
     mean = q.mean(axis=0)
-    divergence = sum(q[i, f] * log(q[i, f] / mean[f]) for i in range(m) for f in range(d) if q[i, f] > 0) / m
+    divergence = (
+        sum(
+            q[i, f] * log(q[i, f] / mean[f])
+            for i in range(m)
+            for f in range(d)
+            if q[i, f] > 0
+        )
+        / m
+    )
     return 1 - divergence / log(d / k)
 
 
@@ -138,7 +149,9 @@ def effective(supports, similarity=None, groups=None):
     z = np.asarray(supports, dtype=float)
     d = z.shape[1]
     if groups is not None:
-        similarity = np.equal.outer(np.asarray(groups), np.asarray(groups)).astype(float)
+        similarity = np.equal.outer(np.asarray(groups), np.asarray(groups)).astype(
+            float
+        )
     sizes = z.sum(axis=1)
     mean = sizes.mean()
     covariance = np.atleast_2d(np.cov(z, rowvar=False))
@@ -170,7 +183,12 @@ class Similar:
 
     def edges(self, a, b):
         """(similarity, x, y) for the similar x of a and y of b."""
-        return [(self.values[x, y], x, y) for x in sorted(a) for y in sorted(b) if self.values[x, y] >= self.threshold]
+        return [
+            (self.values[x, y], x, y)
+            for x in sorted(a)
+            for y in sorted(b)
+            if self.values[x, y] >= self.threshold
+        ]
 
 
 def matched(a, b, similar):
@@ -183,7 +201,9 @@ def matched(a, b, similar):
 def matched_greedily(a, b, similar):
     free = (a - b) | (b - a)
     taken = 0
-    for _, x, y in sorted(similar.edges(a - b, b - a), key=lambda e: (-e[0], min(e[1:]), max(e[1:]))):
+    for _, x, y in sorted(
+        similar.edges(a - b, b - a), key=lambda e: (-e[0], min(e[1:]), max(e[1:]))
+    ):
         if {x, y} <= free:
             free -= {x, y}
             taken += 1
@@ -206,7 +226,9 @@ def counted(a, b, similar):
 
 
 def averaged(a, b, similar):
-    return len(a & b) + min(mean_similarities(a, b, similar), mean_similarities(b, a, similar))
+    return len(a & b) + min(
+        mean_similarities(a, b, similar), mean_similarities(b, a, similar)
+    )
 
 
 def yu_intersection(a, b, similar):
@@ -222,9 +244,13 @@ def random_sets(d, size, n_draws, block_size, seed, side):
     sets = []
     for block in range(-(-n_draws // block_size)):
         rng = np.random.default_rng([seed, block, side])
-        orders = [list(range(d)) for _ in range(min(block_size, n_draws - block * block_size))]
+        orders = [
+            list(range(d)) for _ in range(min(block_size, n_draws - block * block_size))
+        ]
         for place in range(size):
-            for order, other in zip(orders, rng.integers(place, d, len(orders)), strict=True):
+            for order, other in zip(
+                orders, rng.integers(place, d, len(orders)), strict=True
+            ):
                 order[place], order[other] = order[other], order[place]
         sets += [set(order[:size]) for order in orders]
     return sets
@@ -238,7 +264,10 @@ def expected(intersection, similar, sizes, random_state, n_draws, block_size):
         pairs = product(all_sets(d, a), all_sets(d, b))
     else:
         seed = np.random.RandomState(random_state).randint(2**31 - 1)
-        draws = (random_sets(d, size, n_draws, block_size, seed, side) for side, size in enumerate((a, b)))
+        draws = (
+            random_sets(d, size, n_draws, block_size, seed, side)
+            for side, size in enumerate((a, b))
+        )
         pairs = zip(*draws, strict=True)
     return float(np.mean([intersection(one, other, similar) for one, other in pairs]))
 
@@ -246,14 +275,28 @@ def expected(intersection, similar, sizes, random_state, n_draws, block_size):
 def _corrected(intersection, maximum=lambda a, b: sqrt(a * b)):
     """(I − E) / (I_max − E) averaged over pairs; I / I_max where random sets reach the maximum, too."""
 
-    def measure(supports, similarity, threshold=0.9, random_state=None, n_draws=10_000, block_size=500):
+    def measure(
+        supports,
+        similarity,
+        threshold=0.9,
+        random_state=None,
+        n_draws=10_000,
+        block_size=500,
+    ):
         similar = Similar(similarity, threshold)
 
         def value(a, b):
             highest = maximum(len(a), len(b))
             if highest == 0:
                 return float(a == b)
-            chance = expected(intersection, similar, (len(a), len(b)), random_state, n_draws, block_size)
+            chance = expected(
+                intersection,
+                similar,
+                (len(a), len(b)),
+                random_state,
+                n_draws,
+                block_size,
+            )
             if highest - chance < 1e-12 * highest:
                 chance = 0.0
             return (intersection(a, b, similar) - chance) / (highest - chance)
@@ -270,7 +313,9 @@ def zucknick(supports, similarity, threshold=0.9, random_state=None):
         return sum(s for s, _, _ in similar.edges(a, b - a)) / len(b) if b else 0.0
 
     def value(a, b):
-        return (len(a & b) + towards(a, b) + towards(b, a)) / len(a | b) if a | b else 1.0
+        return (
+            (len(a & b) + towards(a, b) + towards(b, a)) / len(a | b) if a | b else 1.0
+        )
 
     return mean_over_pairs(value, sets_of(supports))
 
@@ -294,7 +339,9 @@ def _covering(chance):
         similar = Similar(similarity, threshold)
 
         def one_way(a, b):
-            return covered(a, b, similar) - chance(similar, len(a), len(b)), len(a) - chance(similar, len(a), len(b))
+            return covered(a, b, similar) - chance(similar, len(a), len(b)), len(
+                a
+            ) - chance(similar, len(a), len(b))
 
         def value(a, b):
             ways = [one_way(a, b), one_way(b, a)]
@@ -312,7 +359,9 @@ def heaviest(a, b, similar):
     if not a:
         return 0.0
     x, *rest = sorted(a)
-    partners = [(1.0, x)] * (x in b) + [(s, y) for s, _, y in similar.edges({x}, b) if y != x]
+    partners = [(1.0, x)] * (x in b) + [
+        (s, y) for s, _, y in similar.edges({x}, b) if y != x
+    ]
     ways = [weight + heaviest(rest, b - {y}, similar) for weight, y in partners]
     return max([heaviest(rest, b, similar), *ways])
 
@@ -369,7 +418,10 @@ def importance_weighted(importances):
     chance = np.mean(expected)
     if abs(scale - chance) < 1e-12:
         return 1.0
-    return float(np.mean([o - e for o, e in zip(observed, expected, strict=True)]) / (scale - chance))
+    return float(
+        np.mean([o - e for o, e in zip(observed, expected, strict=True)])
+        / (scale - chance)
+    )
 
 
 def grouped_importance(importances, groups):
@@ -378,14 +430,18 @@ def grouped_importance(importances, groups):
     groups = np.asarray(groups)
     # A factor for each run changes nothing, and keeps sums of large numbers finite.
     raw = raw / np.maximum(raw.max(axis=1, keepdims=True), 1e-300)
-    return importance_weighted(np.column_stack([raw[:, groups == g].sum(axis=1) for g in sorted(set(groups))]))
+    return importance_weighted(
+        np.column_stack([raw[:, groups == g].sum(axis=1) for g in sorted(set(groups))])
+    )
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------
 
 SUBSET = {
     "nogueira": nogueira,
-    "kuncheva": _subset(lambda a, b, d: (len(a & b) - len(a) ** 2 / d) / (len(a) - len(a) ** 2 / d)),
+    "kuncheva": _subset(
+        lambda a, b, d: (len(a & b) - len(a) ** 2 / d) / (len(a) - len(a) ** 2 / d)
+    ),
     "jaccard": _subset(lambda a, b, _: len(a & b) / len(a | b)),
     "dice": _subset(lambda a, b, _: 2 * len(a & b) / (len(a) + len(b))),
     "ochiai": _subset(lambda a, b, _: len(a & b) / sqrt(len(a) * len(b))),
@@ -393,9 +449,16 @@ SUBSET = {
     "pog": _subset(lambda a, b, _: len(a & b) / len(a)),
     "npog": _subset(_npog),
     "lustgarten": _subset(
-        lambda a, b, d: (len(a & b) - _chance(a, b, d)) / (min(len(a), len(b)) - max(0, len(a) + len(b) - d))
+        lambda a, b, d: (
+            (len(a & b) - _chance(a, b, d))
+            / (min(len(a), len(b)) - max(0, len(a) + len(b) - d))
+        )
     ),
-    "wald": _subset(lambda a, b, d: (len(a & b) - _chance(a, b, d)) / (min(len(a), len(b)) - _chance(a, b, d))),
+    "wald": _subset(
+        lambda a, b, d: (
+            (len(a & b) - _chance(a, b, d)) / (min(len(a), len(b)) - _chance(a, b, d))
+        )
+    ),
     "phi": lambda supports: pearson(np.asarray(supports, dtype=float)),
     "kappa": _subset(kappa_of_pair),
     "novovicova": novovicova,
@@ -407,7 +470,11 @@ SUBSET = {
     "lausser": lausser,
 }
 CONSTANT_SIZE = {"kuncheva", "krizek", "guzman", "lausser"}
-WEIGHTS = {"pearson": pearson, "spearman": spearman, "importance_weighted": importance_weighted}
+WEIGHTS = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "importance_weighted": importance_weighted,
+}
 ADJUSTED = {
     "intersection_mbm": _corrected(matched),
     "intersection_greedy": _corrected(matched_greedily),
@@ -437,5 +504,8 @@ def parameters_for(name, d):
     if name in ("effective", "grouped_importance"):
         return {"groups": groups}
     if name in ADJUSTED:
-        return {"similarity": np.equal.outer(groups, groups).astype(float), "random_state": 0}
+        return {
+            "similarity": np.equal.outer(groups, groups).astype(float),
+            "random_state": 0,
+        }
     return {}

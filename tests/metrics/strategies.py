@@ -7,7 +7,10 @@ from hypothesis.extra import numpy as hnp
 
 @st.composite
 def supports(draw, *, min_runs=2, max_features=9, constant_size=False, trivial=True):
-    m, d = draw(st.integers(min_runs, 7)), draw(st.integers(1 if trivial else 2, max_features))
+    m, d = (
+        draw(st.integers(min_runs, 7)),
+        draw(st.integers(1 if trivial else 2, max_features)),
+    )
     if not constant_size:
         z = draw(hnp.arrays(bool, (m, d)))
         if not trivial and z.sum() in (0, z.size):

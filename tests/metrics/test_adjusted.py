@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from skstab import metrics
-from skstab.metrics import _chance, _substitutes, get_measure, stability_interval, stability_score, stability_test
+from skstab.metrics import (
+    _chance,
+    _substitutes,
+    get_measure,
+    stability_interval,
+    stability_score,
+    stability_test,
+)
 from skstab.metrics._chance import yu_expected
 from skstab.metrics._redundancy import uncovered_share
 from skstab.metrics._similarity import find_links
@@ -42,7 +49,9 @@ def similarity_of(seed, d, share=0.4):
 
 def sets_of_sizes(sizes, d, seed):
     rng = np.random.default_rng(seed)
-    return np.array([np.isin(np.arange(d), rng.choice(d, k, replace=False)) for k in sizes])
+    return np.array(
+        [np.isin(np.arange(d), rng.choice(d, k, replace=False)) for k in sizes]
+    )
 
 
 # -- definitions -------------------------------------------------------------------------------------------------------
@@ -56,7 +65,9 @@ def test_equals_its_definition(name, z, seed):
     expected = definitions.ADJUSTED[name](z, similarity)
     for form in (similarity, sparse.csr_array(similarity)):
         assert score(name, z, form) == pytest.approx(expected, abs=1e-9)
-    assert score(name, sparse.csr_array(z), pd.DataFrame(similarity)) == pytest.approx(expected, abs=1e-9)
+    assert score(name, sparse.csr_array(z), pd.DataFrame(similarity)) == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", ADJUSTED)
@@ -64,7 +75,10 @@ def test_equals_its_definition(name, z, seed):
 @given(z=strategies.supports(min_runs=3, max_features=5), seed=st.integers(0, 3))
 def test_leave_one_out_equals_leaving_out(name, z, seed):
     similarity = similarity_of(seed, z.shape[1])
-    expected = [definitions.ADJUSTED[name](np.delete(z, run, axis=0), similarity) for run in range(len(z))]
+    expected = [
+        definitions.ADJUSTED[name](np.delete(z, run, axis=0), similarity)
+        for run in range(len(z))
+    ]
     values = get_measure(name, similarity=similarity).leave_one_out(check_supports(z))
     np.testing.assert_allclose(values, expected, atol=1e-9)
 
@@ -76,8 +90,12 @@ def test_equals_its_definition_with_the_same_draws(name, share, monkeypatch):
     monkeypatch.setattr(_chance, "_DRAWS_PER_BLOCK", 30)
     z = sets_of_sizes([4, 9, 9, 4, 0, 40, 12], 40, seed=1)
     similarity = similarity_of(2, 40, share)
-    expected = definitions.ADJUSTED[name](z, similarity, random_state=5, n_draws=70, block_size=30)
-    assert score(name, z, similarity, random_state=5) == pytest.approx(expected, abs=1e-9)
+    expected = definitions.ADJUSTED[name](
+        z, similarity, random_state=5, n_draws=70, block_size=30
+    )
+    assert score(name, z, similarity, random_state=5) == pytest.approx(
+        expected, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("name", ADJUSTED)
@@ -93,7 +111,10 @@ def test_blocks_of_pairs_do_not_change_the_result(name, monkeypatch):
 def test_the_threshold_is_reached_from_above_and_at_it():
     z = [[1, 0, 0], [0, 1, 0]]
     similarity = np.array([[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1]])
-    below, at = (metrics.yu_stability(z, similarity, threshold=threshold) for threshold in (0.81, 0.8))
+    below, at = (
+        metrics.yu_stability(z, similarity, threshold=threshold)
+        for threshold in (0.81, 0.8)
+    )
     assert below < 0 < at == pytest.approx(1)
 
 
@@ -103,7 +124,9 @@ def test_similarities_of_copies_that_exceed_one_by_rounding():
     similarity[0, 3] = similarity[3, 0] = 1 + 1e-12
     z = [[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 0]]
     for name in ADJUSTED:
-        assert score(name, z, similarity) == pytest.approx(1 if name != "zucknick" else 0.5)
+        assert score(name, z, similarity) == pytest.approx(
+            1 if name != "zucknick" else 0.5
+        )
 
 
 # -- the correction for chance -----------------------------------------------------------------------------------------
@@ -123,16 +146,26 @@ def test_yu_is_expected_to_share_what_it_shares_on_average_over_all_sets(d, seed
 def test_yu_is_expected_to_share_what_draws_share_at_a_usual_size():
     similarity = similarity_of(0, 60, 0.05)
     links, similar = find_links(similarity, 0.9), definitions.Similar(similarity, 0.9)
-    draws = zip(*(definitions.random_sets(60, k, 4000, 4000, 0, side) for side, k in enumerate((8, 14))), strict=True)
+    draws = zip(
+        *(
+            definitions.random_sets(60, k, 4000, 4000, 0, side)
+            for side, k in enumerate((8, 14))
+        ),
+        strict=True,
+    )
     values = [definitions.yu_intersection(a, b, similar) for a, b in draws]
-    assert yu_expected(links, 8, 14) == pytest.approx(np.mean(values), abs=4 * np.std(values) / np.sqrt(4000))
+    assert yu_expected(links, 8, 14) == pytest.approx(
+        np.mean(values), abs=4 * np.std(values) / np.sqrt(4000)
+    )
 
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_draws_and_all_sets_agree(name, monkeypatch):
     z, similarity = sets_of_sizes([3, 2, 3, 4], 8, seed=0), similarity_of(1, 8)
     exact = score(name, z, similarity)
-    monkeypatch.setattr(_chance, "N_DRAWS", 784)  # all but the pairs of sizes 2 and 2 are drawn
+    monkeypatch.setattr(
+        _chance, "N_DRAWS", 784
+    )  # all but the pairs of sizes 2 and 2 are drawn
     drawn = score(name, z, similarity, random_state=0)
     assert exact != drawn == pytest.approx(exact, abs=0.1)
 
@@ -153,7 +186,9 @@ def test_what_is_expected_of_two_sizes_depends_on_no_other_run(name):
     measure = get_measure(name, similarity=similarity, random_state=3)
     measure(z)
     assert measure(z[:2]) == alone
-    assert stability_score(z[:2][::-1], measure=measure) == pytest.approx(alone, abs=1e-12)
+    assert stability_score(z[:2][::-1], measure=measure) == pytest.approx(
+        alone, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", CORRECTED)
@@ -173,7 +208,9 @@ def test_a_random_set_leaves_uncovered_what_it_does_on_average_over_all_sets(d, 
     similar = definitions.Similar(similarity, 0.9)
     for a, b in product(range(d + 1), repeat=2):
         expected = a * (1 - left_out[b])
-        assert definitions.expected_covered(similar, a, b) == pytest.approx(expected, abs=1e-12)
+        assert definitions.expected_covered(similar, a, b) == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 # -- what it is for ----------------------------------------------------------------------------------------------------
@@ -205,7 +242,11 @@ def test_what_each_measure_forgives():
     assert values["redundancy_dice"] == pytest.approx((0.92 + 0.98 + 1) / 3)
     values = found(two_for_one)
     # One substitute for two features: Yu and nPOGR count both ends, the others one.
-    assert values["yu"] > values["intersection_count"] == pytest.approx(values["intersection_mbm"], abs=0.02)
+    assert (
+        values["yu"]
+        > values["intersection_count"]
+        == pytest.approx(values["intersection_mbm"], abs=0.02)
+    )
     assert values["pogr"] == pytest.approx((2 / 3 + 3 / 3) / 2)
     assert values["redundancy_dice"] == pytest.approx((0.92 + 1) / 3)
 
@@ -216,7 +257,9 @@ def test_a_shared_feature_stands_for_others_in_pogr_and_is_matched_with_another_
     similarity[0, 1:3] = similarity[1:3, 0] = 0.95
     z = metrics.supports_from_sets([[0, 1], [0, 2]], 6)
     assert metrics.pogr_stability(z, similarity) == 1
-    assert metrics.redundancy_dice_stability(z, similarity) == pytest.approx(0.95)  # 0 with 2 and 1 with 0
+    assert metrics.redundancy_dice_stability(z, similarity) == pytest.approx(
+        0.95
+    )  # 0 with 2 and 1 with 0
     assert metrics.yu_stability(z, similarity) < 0.5
 
 
@@ -231,7 +274,11 @@ def test_greedy_may_miss_what_the_largest_matching_finds():
 
 
 def test_the_order_of_two_runs_does_not_matter_when_similarities_are_tied():
-    measure = get_measure("intersection_greedy", similarity=np.round(similarity_of(3, 12, 0.5)), random_state=0)
+    measure = get_measure(
+        "intersection_greedy",
+        similarity=np.round(similarity_of(3, 12, 0.5)),
+        random_state=0,
+    )
     for seed in range(100):
         z = sets_of_sizes([5, 6], 12, seed)
         assert measure(z) == pytest.approx(measure(z[::-1]), abs=1e-12)
@@ -259,11 +306,15 @@ def test_a_pair_short_of_a_maximum_that_all_draws_reach_is_not_perfect():
 
 
 def _yu_without_similar(a, b, d):
-    return (len(a & b) - len(a) * len(b) / d) / ((len(a) + len(b)) / 2 - len(a) * len(b) / d)
+    return (len(a & b) - len(a) * len(b) / d) / (
+        (len(a) + len(b)) / 2 - len(a) * len(b) / d
+    )
 
 
 def _intersection_without_similar(a, b, d):
-    return (len(a & b) - len(a) * len(b) / d) / (np.sqrt(len(a) * len(b)) - len(a) * len(b) / d)
+    return (len(a & b) - len(a) * len(b) / d) / (
+        np.sqrt(len(a) * len(b)) - len(a) * len(b) / d
+    )
 
 
 UNADJUSTED = {
@@ -275,11 +326,17 @@ UNADJUSTED = {
 } | dict.fromkeys(SIMULATED, definitions._subset(_intersection_without_similar))
 
 
-@pytest.mark.parametrize(("name", "plain"), [("pogr", "pog"), ("npogr", "npog"), ("redundancy_dice", "dice")])
+@pytest.mark.parametrize(
+    ("name", "plain"), [("pogr", "pog"), ("npogr", "npog"), ("redundancy_dice", "dice")]
+)
 @settings(max_examples=30)
 @given(z=strategies.supports())
-def test_without_redundancy_it_is_the_measure_it_generalises_on_empty_and_full_sets_too(name, plain, z):
-    assert score(name, z, np.eye(z.shape[1])) == pytest.approx(stability_score(z, measure=plain), abs=1e-9)
+def test_without_redundancy_it_is_the_measure_it_generalises_on_empty_and_full_sets_too(
+    name, plain, z
+):
+    assert score(name, z, np.eye(z.shape[1])) == pytest.approx(
+        stability_score(z, measure=plain), abs=1e-9
+    )
 
 
 @pytest.mark.filterwarnings("default:no two features:RuntimeWarning")
@@ -293,7 +350,10 @@ def test_no_pair_at_the_threshold_is_the_unadjusted_measure_with_one_warning(nam
     assert caught[0].filename == __file__
     assert value == pytest.approx(UNADJUSTED[name](z), abs=1e-9)
     measure = get_measure(name, similarity=np.eye(20))
-    for call in (stability_interval, lambda z, measure: stability_test(z, 0.5, measure=measure)):
+    for call in (
+        stability_interval,
+        lambda z, measure: stability_test(z, 0.5, measure=measure),
+    ):
         with pytest.warns(RuntimeWarning, match="no two features") as caught:
             call(z, measure=measure)
         assert len(caught) == 1
@@ -302,7 +362,9 @@ def test_no_pair_at_the_threshold_is_the_unadjusted_measure_with_one_warning(nam
 @pytest.mark.parametrize("name", [*ADJUSTED, "effective"])
 def test_without_a_similarity_each_feature_stands_for_itself(name):
     z = sets_of_sizes([3, 4, 4, 6], 20, seed=0)
-    expected = metrics.nogueira_stability(z) if name == "effective" else UNADJUSTED[name](z)
+    expected = (
+        metrics.nogueira_stability(z) if name == "effective" else UNADJUSTED[name](z)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert get_measure(name)(z) == pytest.approx(expected, abs=1e-9)
@@ -322,18 +384,33 @@ def test_the_functions_require_a_similarity():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"similarity": np.eye(2)}, r"similarity must be of shape \(3, 3\), .*, got \(2, 2\)"),
+        (
+            {"similarity": np.eye(2)},
+            r"similarity must be of shape \(3, 3\), .*, got \(2, 2\)",
+        ),
         ({"similarity": np.ones((3, 2))}, r"similarity must be of shape \(3, 3\)"),
         ({"similarity": [1, 1, 1]}, "similarity must be of shape"),
         ({"similarity": -np.eye(3)}, "similarity must be finite and not negative"),
         ({"similarity": np.full((3, 3), np.nan)}, "similarity must be finite"),
         ({"similarity": 2 * np.eye(3)}, "similarity must be at most 1"),
-        ({"similarity": sparse.csr_array(2 * np.eye(3))}, "similarity must be at most 1"),
+        (
+            {"similarity": sparse.csr_array(2 * np.eye(3))},
+            "similarity must be at most 1",
+        ),
         ({"similarity": np.triu(np.ones((3, 3)))}, "similarity must be symmetric"),
         ({"similarity": [["a"] * 3] * 3}, "similarity must be numeric"),
-        ({"similarity": np.eye(3), "threshold": 0}, "threshold must be a number above 0 and at most 1, got 0"),
-        ({"similarity": np.eye(3), "threshold": 1.5}, "threshold must be a number above 0"),
-        ({"similarity": np.eye(3), "threshold": "high"}, "threshold must be a number above 0"),
+        (
+            {"similarity": np.eye(3), "threshold": 0},
+            "threshold must be a number above 0 and at most 1, got 0",
+        ),
+        (
+            {"similarity": np.eye(3), "threshold": 1.5},
+            "threshold must be a number above 0",
+        ),
+        (
+            {"similarity": np.eye(3), "threshold": "high"},
+            "threshold must be a number above 0",
+        ),
         ({"similarity": np.eye(3), "random_state": "seed"}, "seed"),
     ],
 )

@@ -19,7 +19,9 @@ def indicator(groups):
 
 
 def correlation(seed, d):
-    return np.abs(np.atleast_2d(np.corrcoef(np.random.default_rng(seed).normal(size=(d, 12)))))
+    return np.abs(
+        np.atleast_2d(np.corrcoef(np.random.default_rng(seed).normal(size=(d, 12))))
+    )
 
 
 def informative(z, similarity):
@@ -28,7 +30,9 @@ def informative(z, similarity):
     mean, squares = z.sum() / m, np.mean(z.sum(axis=1) ** 2)
     off = (squares - mean) / (d * d - d) - mean**2 / d**2
     diagonal = mean / d * (1 - mean / d)
-    expected = diagonal * np.trace(similarity) + off * (similarity.sum() - np.trace(similarity))
+    expected = diagonal * np.trace(similarity) + off * (
+        similarity.sum() - np.trace(similarity)
+    )
     return abs(expected) > 1e-6
 
 
@@ -39,16 +43,24 @@ def test_groups_equal_the_definition(z, groups):
     assume(informative(z, c))
     expected = definitions.effective(z, c)
     for form in (z, sparse.csr_array(z)):
-        assert metrics.effective_stability(form, groups=groups) == pytest.approx(expected, abs=1e-9)
-    assert metrics.effective_stability(z, similarity=c) == pytest.approx(expected, abs=1e-9)
-    assert metrics.effective_stability(z, similarity=sparse.csr_array(c)) == pytest.approx(expected, abs=1e-9)
+        assert metrics.effective_stability(form, groups=groups) == pytest.approx(
+            expected, abs=1e-9
+        )
+    assert metrics.effective_stability(z, similarity=c) == pytest.approx(
+        expected, abs=1e-9
+    )
+    assert metrics.effective_stability(
+        z, similarity=sparse.csr_array(c)
+    ) == pytest.approx(expected, abs=1e-9)
 
 
 @given(z=strategies.supports(trivial=False), seed=st.integers(0, 1000))
 def test_a_similarity_matrix_equals_the_definition(z, seed):
     c = correlation(seed, z.shape[1])
     assume(informative(z, c))
-    assert metrics.effective_stability(z, similarity=c) == pytest.approx(definitions.effective(z, c), abs=1e-9)
+    assert metrics.effective_stability(z, similarity=c) == pytest.approx(
+        definitions.effective(z, c), abs=1e-9
+    )
 
 
 @given(z=strategies.supports(min_runs=3, trivial=False), seed=st.integers(0, 1000))
@@ -57,15 +69,21 @@ def test_leave_one_out_equals_leaving_out(z, seed):
     others = [np.delete(z, run, axis=0) for run in range(len(z))]
     assume(all(informative(other, c) for other in others))
     values = get_measure("effective", similarity=c).leave_one_out(check_supports(z))
-    np.testing.assert_allclose(values, [definitions.effective(other, c) for other in others], atol=1e-8)
+    np.testing.assert_allclose(
+        values, [definitions.effective(other, c) for other in others], atol=1e-8
+    )
 
 
 @given(z=strategies.supports(trivial=False))
 def test_without_similar_features_it_is_nogueira(z):
     expected = metrics.nogueira_stability(z)
     assert metrics.effective_stability(z) == pytest.approx(expected, abs=1e-9)
-    assert metrics.effective_stability(z, groups=np.arange(z.shape[1])) == pytest.approx(expected, abs=1e-9)
-    assert metrics.effective_stability(z, similarity=np.eye(z.shape[1])) == pytest.approx(expected, abs=1e-9)
+    assert metrics.effective_stability(
+        z, groups=np.arange(z.shape[1])
+    ) == pytest.approx(expected, abs=1e-9)
+    assert metrics.effective_stability(
+        z, similarity=np.eye(z.shape[1])
+    ) == pytest.approx(expected, abs=1e-9)
 
 
 @given(z=strategies.supports(trivial=False), groups=labels)
@@ -80,9 +98,13 @@ def test_equation_11_mean_effective_intersection(z, groups):
 
 def test_one_group_of_everything_leaves_nothing_to_tell_apart():
     one_group = ["all"] * 4
-    assert metrics.effective_stability([[1, 0, 0, 0], [0, 0, 0, 1]], groups=one_group) == 1
+    assert (
+        metrics.effective_stability([[1, 0, 0, 0], [0, 0, 0, 1]], groups=one_group) == 1
+    )
     # When sizes differ they are all that is left to compare: tr(CS) / tr(CΣ₀) = M / (M − 1).
-    assert metrics.effective_stability([[1, 0, 0, 0], [0, 1, 0, 1]], groups=one_group) == pytest.approx(-1)
+    assert metrics.effective_stability(
+        [[1, 0, 0, 0], [0, 1, 0, 1]], groups=one_group
+    ) == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +116,10 @@ def test_one_group_of_everything_leaves_nothing_to_tell_apart():
         ({"similarity": -np.eye(3)}, "similarity must be finite and not negative"),
         ({"similarity": np.full((3, 3), np.nan)}, "similarity must be finite"),
         ({"similarity": np.triu(np.ones((3, 3)))}, "similarity must be symmetric"),
-        ({"similarity": np.eye(3), "groups": [0, 0, 1]}, "similarity and groups cannot be passed together"),
+        (
+            {"similarity": np.eye(3), "groups": [0, 0, 1]},
+            "similarity and groups cannot be passed together",
+        ),
     ],
 )
 def test_bad_similarities(parameters, message):

@@ -29,7 +29,9 @@ def test_dependence_between_features_does_not_matter():
     rng = np.random.default_rng(0)
     one = rng.random(40_000) < 0.3
     pairs = np.column_stack([one, ~one, rng.random(40_000) < 0.5])
-    assert nogueira_stability(pairs) == pytest.approx(population_stability([0.3, 0.7, 0.5]), abs=0.01)
+    assert nogueira_stability(pairs) == pytest.approx(
+        population_stability([0.3, 0.7, 0.5]), abs=0.01
+    )
 
 
 def test_its_ends():
@@ -52,5 +54,7 @@ def test_probabilities_out_of_range(p):
 
 @pytest.mark.parametrize("p", [0.5, [], [[0.5, 0.1]], ["a", "b"], None])
 def test_not_one_number_for_each_feature(p):
-    with pytest.raises(ValueError, match="probabilities must be one number for each feature, got"):
+    with pytest.raises(
+        ValueError, match="probabilities must be one number for each feature, got"
+    ):
         population_stability(p)

@@ -78,7 +78,9 @@ def values_by_intersections(name, candidates):
 def breaks_monotonicity(name, candidates):
     found = values_by_intersections(name, candidates)
     return any(
-        np.all(np.array(more) >= less) and more != less and found[more][0] <= found[less][1] + 1e-12
+        np.all(np.array(more) >= less)
+        and more != less
+        and found[more][0] <= found[less][1] + 1e-12
         for more, less in permutations(found, 2)
     )
 
@@ -94,8 +96,12 @@ def test_monotone(name):
 
 
 def test_a_counter_example_to_guzman_that_can_be_read():
-    star = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 1]])
-    other = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [0, 1, 1, 0, 0]])
+    star = np.array(
+        [[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [1, 0, 0, 0, 1]]
+    )
+    other = np.array(
+        [[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [0, 1, 1, 0, 0]]
+    )
     assert np.all(star @ star.T >= other @ other.T)
     guzman = get_measure("guzman")
     assert guzman(star) < guzman(other)
@@ -146,21 +152,28 @@ UNBOUNDED = {
     "wald": lambda n: get_measure("wald")(opposed(n)),
     "npog": lambda n: get_measure("npog")(opposed(n)),
     "krizek": lambda n: -get_measure("krizek")(distinct(n)),
-    "effective": lambda n: get_measure("effective", groups=whole_group(n)[1])(whole_group(n)[0]),
+    "effective": lambda n: get_measure("effective", groups=whole_group(n)[1])(
+        whole_group(n)[0]
+    ),
     **{name: of_all_but_one_similar(name) for name in [*INTERSECTIONS, "yu", "npogr"]},
 }
 
 
 @pytest.mark.parametrize("name", TABLE.index)
 def test_bounds_are_finite_where_bounded(name):
-    assert np.isfinite(TABLE.loc[name, ["low", "high"]].astype(float)).all() == TABLE.loc[name, "bounded"]
+    assert (
+        np.isfinite(TABLE.loc[name, ["low", "high"]].astype(float)).all()
+        == TABLE.loc[name, "bounded"]
+    )
 
 
 @pytest.mark.parametrize("name", UNBOUNDED)
 def test_unbounded(name):
     values = [UNBOUNDED[name](n) for n in (4, 16, 64, 256)]
     falls = -np.diff(values)
-    assert falls.min() > 0.5, "each time the problem grows, the value falls by at least as much again"
+    assert falls.min() > 0.5, (
+        "each time the problem grows, the value falls by at least as much again"
+    )
     assert not TABLE.loc[name, "bounded"]
 
 
@@ -174,7 +187,11 @@ def random_tables(name, rng):
             if name in SUBSET:
                 size = rng.integers(1, d)
                 z = np.argsort(rng.random((m, d)), axis=1) < size
-                yield z & (rng.random(z.shape) < 0.7) if TABLE.loc[name, "fully_defined"] else z
+                yield (
+                    z & (rng.random(z.shape) < 0.7)
+                    if TABLE.loc[name, "fully_defined"]
+                    else z
+                )
             elif name == "canberra":
                 yield rng.permuted(np.tile(np.arange(1, d + 1), (m, 1)), axis=1)
             else:
@@ -191,7 +208,11 @@ def test_bounds_hold_on_searched_and_random_tables(name):
         if TABLE.loc[name, "fully_defined"]:
             candidates += [opposed(d) for d in (3, 10, 100)]
     if name == "canberra":
-        candidates += [np.array([a, b]) for d in (2, 3, 4) for a, b in product(permutations(range(1, d + 1)), repeat=2)]
+        candidates += [
+            np.array([a, b])
+            for d in (2, 3, 4)
+            for a, b in product(permutations(range(1, d + 1)), repeat=2)
+        ]
     for z in candidates:
         measure = measure_for(name, z.shape[1])
         low, high = measure.range(len(z))
@@ -202,28 +223,54 @@ def test_bounds_hold_on_searched_and_random_tables(name):
 
 
 def test_the_lower_bound_of_canberra_is_reached():
-    assert get_measure("canberra")([[1, 2], [2, 1]]) == pytest.approx(TABLE.loc["canberra", "low"])
+    assert get_measure("canberra")([[1, 2], [2, 1]]) == pytest.approx(
+        TABLE.loc["canberra", "low"]
+    )
 
 
-@pytest.mark.parametrize("name", ["nogueira", "kuncheva", "phi", "kappa", "pearson", "importance_weighted", "spearman"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nogueira",
+        "kuncheva",
+        "phi",
+        "kappa",
+        "pearson",
+        "importance_weighted",
+        "spearman",
+    ],
+)
 def test_the_lower_bound_of_correlations_is_reached(name):
     measure = get_measure(name)
     assert measure([[1, 0], [0, 1]]) == pytest.approx(measure.range(2)[0]) == -1
-    if name != "spearman":  # of three rankings of three features no two pairs can be at odds enough
-        assert measure(np.eye(3, dtype=int)) == pytest.approx(measure.range(3)[0]) == -1 / 2
+    if (
+        name != "spearman"
+    ):  # of three rankings of three features no two pairs can be at odds enough
+        assert (
+            measure(np.eye(3, dtype=int))
+            == pytest.approx(measure.range(3)[0])
+            == -1 / 2
+        )
 
 
 # -- maximum ⇔ identical -----------------------------------------------------------------------------------------------
 
 
 def best_and_identical(name, candidates, alike):
-    values = np.array([oriented(name, measure_for(name, z.shape[1])(z)) for z in candidates])
+    values = np.array(
+        [oriented(name, measure_for(name, z.shape[1])(z)) for z in candidates]
+    )
     return values > values.max() - 1e-9, np.array([alike(z) for z in candidates])
 
 
 # Two runs show that substitutes reach the maximum.
 @pytest.mark.parametrize(
-    ("name", "n_runs"), [(name, n_runs) for name in SUBSET for n_runs in ((2,) if name in ADJUSTED else (2, 3))]
+    ("name", "n_runs"),
+    [
+        (name, n_runs)
+        for name in SUBSET
+        for n_runs in ((2,) if name in ADJUSTED else (2, 3))
+    ],
 )
 def test_maximum(name, n_runs):
     candidates = [z for sizes in all_sizes(name, n_runs, 4) for z in tables(4, sizes)]
@@ -232,13 +279,22 @@ def test_maximum(name, n_runs):
 
 
 WEIGHTS = [
-    np.array(rows, dtype=float) for rows in product([(1, 2, 4), (2, 4, 8), (2, 3, 5), (4, 2, 1), (2, 1, 4)], repeat=2)
+    np.array(rows, dtype=float)
+    for rows in product(
+        [(1, 2, 4), (2, 4, 8), (2, 3, 5), (4, 2, 1), (2, 1, 4)], repeat=2
+    )
 ]
 ALIKE = {
     # what the runs of each kind must have in common to choose alike
-    "pearson": lambda w: np.allclose(w / w.sum(axis=1, keepdims=True), (w[0] / w[0].sum())),
-    "importance_weighted": lambda w: np.allclose(w / w.sum(axis=1, keepdims=True), (w[0] / w[0].sum())),
-    "grouped_importance": lambda w: np.allclose(w / w.sum(axis=1, keepdims=True), (w[0] / w[0].sum())),
+    "pearson": lambda w: np.allclose(
+        w / w.sum(axis=1, keepdims=True), (w[0] / w[0].sum())
+    ),
+    "importance_weighted": lambda w: np.allclose(
+        w / w.sum(axis=1, keepdims=True), (w[0] / w[0].sum())
+    ),
+    "grouped_importance": lambda w: np.allclose(
+        w / w.sum(axis=1, keepdims=True), (w[0] / w[0].sum())
+    ),
     "spearman": lambda w: (np.argsort(w) == np.argsort(w[0])).all(),
 }
 
@@ -269,15 +325,27 @@ def mean_over_random_sets(name, d, sizes):
 def test_chance_corrected(name):
     expectations = [
         mean_over_random_sets(name, d, (k,) * n_runs)
-        for n_runs, d, k in [(2, 4, 1), (2, 4, 2), (2, 5, 2), (2, 5, 4), (3, 4, 1), (3, 4, 2)]
+        for n_runs, d, k in [
+            (2, 4, 1),
+            (2, 4, 2),
+            (2, 5, 2),
+            (2, 5, 4),
+            (3, 4, 1),
+            (3, 4, 2),
+        ]
     ]
     if TABLE.loc[name, "chance_corrected"]:
         np.testing.assert_allclose(expectations, 0, atol=1e-12)
     else:
-        assert np.ptp(expectations) > 0.05, "it depends on the size of the sets, of the problem, or on the runs"
+        assert np.ptp(expectations) > 0.05, (
+            "it depends on the size of the sets, of the problem, or on the runs"
+        )
 
 
-@pytest.mark.parametrize("name", ["lustgarten", "wald", "npog", "phi", "kappa", *INTERSECTIONS, "yu", "npogr"])
+@pytest.mark.parametrize(
+    "name",
+    ["lustgarten", "wald", "npog", "phi", "kappa", *INTERSECTIONS, "yu", "npogr"],
+)
 @pytest.mark.parametrize("sizes", [(1, 3), (2, 4), (1, 2, 3)])
 def test_corrected_pairs_of_any_sizes(name, sizes):
     assert mean_over_random_sets(name, 5, sizes) == pytest.approx(0, abs=1e-12)
@@ -288,7 +356,12 @@ def test_corrected_pairs_of_any_sizes(name, sizes):
 def test_chance_corrected_weights_and_rankings(name):
     rows = {3: (1.0, 2.0, 3.0), 4: (1.0, 2.0, 3.0, 4.0)}
     expectations = [
-        np.mean([measure_for(name, d)([one, other]) for one, other in product(permutations(row), repeat=2)])
+        np.mean(
+            [
+                measure_for(name, d)([one, other])
+                for one, other in product(permutations(row), repeat=2)
+            ]
+        )
         for d, row in rows.items()
     ]
     if TABLE.loc[name, "chance_corrected"]:
@@ -298,8 +371,12 @@ def test_chance_corrected_weights_and_rankings(name):
 
 
 @pytest.mark.filterwarnings("ignore:all runs agree:RuntimeWarning")
-@pytest.mark.parametrize("groups", [[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 1], [0, 0, 1, 2]], ids=str)
-def test_grouped_importances_are_corrected_for_chance_where_groups_are_of_one_size(groups):
+@pytest.mark.parametrize(
+    "groups", [[0, 0, 1, 1], [0, 1, 2, 3], [0, 0, 0, 1], [0, 0, 1, 2]], ids=str
+)
+def test_grouped_importances_are_corrected_for_chance_where_groups_are_of_one_size(
+    groups,
+):
     rows = list(permutations((1.0, 2.0, 4.0, 0.0)))
     measure = get_measure("grouped_importance", groups=groups)
     expectation = np.mean([measure(pair) for pair in product(rows, repeat=2)])
@@ -347,16 +424,26 @@ HAMER_2021 = {  # table 2, which does not ask for monotonicity
 FLAGS = ["fully_defined", "monotone", "bounded", "maximum", "chance_corrected"]
 
 
-@pytest.mark.parametrize(("name", "published"), [*NOGUEIRA_2018.items(), *HAMER_2021.items()], ids=str)
+@pytest.mark.parametrize(
+    ("name", "published"), [*NOGUEIRA_2018.items(), *HAMER_2021.items()], ids=str
+)
 def test_agrees_with_the_papers_where_they_are_right(name, published):
     found = TABLE.loc[name, FLAGS]
-    stated = {flag: mark == "1" for flag, mark in zip(FLAGS, published, strict=True) if mark != "?"}
-    if name == "guzman":  # the proof of its correction for chance turns Jensen's inequality around
+    stated = {
+        flag: mark == "1"
+        for flag, mark in zip(FLAGS, published, strict=True)
+        if mark != "?"
+    }
+    if (
+        name == "guzman"
+    ):  # the proof of its correction for chance turns Jensen's inequality around
         assert stated.pop("chance_corrected")
         assert not found["chance_corrected"]
     assert {flag: bool(found[flag]) for flag in stated} == stated
 
 
 def test_guzman_nears_zero_from_above_as_runs_are_added():
-    expectations = [mean_over_random_sets("guzman", 4, (2,) * n_runs) for n_runs in (2, 3, 4)]
+    expectations = [
+        mean_over_random_sets("guzman", 4, (2,) * n_runs) for n_runs in (2, 3, 4)
+    ]
     assert expectations[0] > expectations[1] > expectations[2] > 0.1

@@ -62,14 +62,19 @@ def halves_of(data):
 def is_average_over_pairs(name):
     """Tell by its values: that of ten runs is the mean over their 45 pairs."""
     data = data_for(name, m=10)
-    values = [stability_score(data[list(pair)], measure=name) for pair in combinations(range(10), 2)]
+    values = [
+        stability_score(data[list(pair)], measure=name)
+        for pair in combinations(range(10), 2)
+    ]
     return np.isclose(stability_score(data, measure=name), np.mean(values), atol=1e-12)
 
 
 # -- averages over pairs -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if is_average_over_pairs(name)])
+@pytest.mark.parametrize(
+    "name", [name for name in EVERY if is_average_over_pairs(name)]
+)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_pair_of_an_average_over_pairs_is_a_table_of_two_runs(name, seed):
     data = data_for(name, seed=seed)
@@ -85,13 +90,17 @@ def even(table):
 
 
 @given(z=strategies.supports(min_runs=6))
-@pytest.mark.parametrize("name", sorted(set(definitions.SUBSET) - definitions.CONSTANT_SIZE))
+@pytest.mark.parametrize(
+    "name", sorted(set(definitions.SUBSET) - definitions.CONSTANT_SIZE)
+)
 def test_sets_of_any_sizes_against_the_definition(name, z):
     measure, z = get_measure(name), even(z)
     if measure.within_pairs is None or name == "nogueira":
         return
     expected = [definitions.SUBSET[name](pair) for pair in halves_of(z)]
-    assert measure.within_pairs(measure.check(z)).values == pytest.approx(np.array(expected), abs=1e-9)
+    assert measure.within_pairs(measure.check(z)).values == pytest.approx(
+        np.array(expected), abs=1e-9
+    )
 
 
 @given(w=strategies.weights(min_runs=6), as_sparse=st.booleans())
@@ -121,7 +130,10 @@ def test_ties_at_random_are_broken_anew_in_each_pair():
 def test_a_new_average_over_pairs_is_served_without_a_kernel_for_pairs():
     plain = pairwise(jaccard_row_sums, name="plain", kind="subset", bounds=(0.0, 1.0))
     z = draw(16, 0)
-    assert replication_stability(z, measure=plain).low == replication_stability(z, measure="jaccard").low
+    assert (
+        replication_stability(z, measure=plain).low
+        == replication_stability(z, measure="jaccard").low
+    )
 
 
 # -- measures with a joint correction for chance -----------------------------------------------------------------------
@@ -131,7 +143,9 @@ def nogueira_of_weighted_pairs(z, share):
     """Φ from the definition of METHODS: overlap and mean size of each pair, averaged with these shares."""
     d = z.shape[1]
     overlaps = np.array([len(a & b) for a, b in map(definitions.sets_of, halves_of(z))])
-    sizes = np.array([(len(a) + len(b)) / 2 for a, b in map(definitions.sets_of, halves_of(z))])
+    sizes = np.array(
+        [(len(a) + len(b)) / 2 for a, b in map(definitions.sets_of, halves_of(z))]
+    )
     a, k = share @ overlaps, share @ sizes
     return (a - k**2 / d) / (k - k**2 / d)
 
@@ -146,8 +160,13 @@ def test_nogueira_values_are_the_estimate_and_its_derivatives(z):
     estimate = nogueira_of_weighted_pairs(z, even_shares)
     assert found.estimate == pytest.approx(estimate, abs=1e-12)
     for pair, towards in enumerate(np.eye(n_pairs)):
-        ahead, back = (nogueira_of_weighted_pairs(z, even_shares + s * (towards - even_shares)) for s in (step, -step))
-        assert found.values[pair] == pytest.approx(estimate + (ahead - back) / (2 * step), rel=1e-4, abs=1e-5)
+        ahead, back = (
+            nogueira_of_weighted_pairs(z, even_shares + s * (towards - even_shares))
+            for s in (step, -step)
+        )
+        assert found.values[pair] == pytest.approx(
+            estimate + (ahead - back) / (2 * step), rel=1e-4, abs=1e-5
+        )
 
 
 def test_nogueira_of_sets_of_one_size_is_the_mean_kuncheva_of_the_pairs():
@@ -163,7 +182,9 @@ def importance_weighted_of_pairs(pairs):
         rows = [row / row.sum() if row.any() else row for row in np.abs(pair)]
         both_empty = not np.any(pair)
         observed.append(1.0 if both_empty else np.minimum(*rows).sum())
-        expected.append(1.0 if both_empty else np.minimum.outer(*rows).sum() / len(rows[0]))
+        expected.append(
+            1.0 if both_empty else np.minimum.outer(*rows).sum() / len(rows[0])
+        )
     a, c = np.mean(observed), np.mean(expected)
     return 1.0 if abs(1 - c) < 1e-12 else (a - c) / (1 - c)
 
@@ -171,44 +192,65 @@ def importance_weighted_of_pairs(pairs):
 def effective_of_pairs(pairs, similarity):
     z = np.vstack(pairs).astype(float)
     d, sizes = z.shape[1], z.sum(axis=1)
-    covariance = np.mean([np.cov(pair.astype(float), rowvar=False) for pair in pairs], axis=0)
-    expected = np.full((d, d), (np.mean(sizes**2) - sizes.mean()) / (d * d - d) - (sizes.mean() / d) ** 2)
+    covariance = np.mean(
+        [np.cov(pair.astype(float), rowvar=False) for pair in pairs], axis=0
+    )
+    expected = np.full(
+        (d, d),
+        (np.mean(sizes**2) - sizes.mean()) / (d * d - d) - (sizes.mean() / d) ** 2,
+    )
     np.fill_diagonal(expected, sizes.mean() / d * (1 - sizes.mean() / d))
     return 1 - np.trace(similarity @ covariance) / np.trace(similarity @ expected)
 
 
 def pseudo_values(of_pairs, pairs):
     n = len(pairs)
-    return [n * of_pairs(pairs) - (n - 1) * of_pairs(pairs[:b] + pairs[b + 1 :]) for b in range(n)]
+    return [
+        n * of_pairs(pairs) - (n - 1) * of_pairs(pairs[:b] + pairs[b + 1 :])
+        for b in range(n)
+    ]
 
 
 @given(w=strategies.weights(min_runs=6), as_sparse=st.booleans())
 def test_importance_weighted_has_pseudo_values(w, as_sparse):
     w = even(w)
     found = pair_values("importance_weighted", sparse.csr_array(w) if as_sparse else w)
-    assert found.estimate == pytest.approx(importance_weighted_of_pairs(halves_of(w)), abs=1e-9)
-    assert found.values == pytest.approx(np.array(pseudo_values(importance_weighted_of_pairs, halves_of(w))), abs=1e-8)
+    assert found.estimate == pytest.approx(
+        importance_weighted_of_pairs(halves_of(w)), abs=1e-9
+    )
+    assert found.values == pytest.approx(
+        np.array(pseudo_values(importance_weighted_of_pairs, halves_of(w))), abs=1e-8
+    )
 
 
 @pytest.mark.parametrize("form", ["groups", "matrix"])
 def test_effective_has_pseudo_values(form):
     z, groups = draw(12, 0)[:, 5:25], np.repeat(np.arange(5), 4)
     similarity = (groups[:, None] == groups) * 1.0
-    chosen = get_measure("effective", **({"groups": groups} if form == "groups" else {"similarity": similarity}))
+    chosen = get_measure(
+        "effective",
+        **({"groups": groups} if form == "groups" else {"similarity": similarity}),
+    )
     found = pair_values(chosen, z)
 
     def of_pairs(pairs):
         return effective_of_pairs(pairs, similarity)
 
     assert found.estimate == pytest.approx(of_pairs(halves_of(z)))
-    assert found.values == pytest.approx(np.array(pseudo_values(of_pairs, halves_of(z))))
+    assert found.values == pytest.approx(
+        np.array(pseudo_values(of_pairs, halves_of(z)))
+    )
 
 
 def test_effective_without_a_similarity_is_nogueira():
     z = draw(20, 1)
-    found, expected = (replication_stability(z, measure=name) for name in ("effective", "nogueira"))
+    found, expected = (
+        replication_stability(z, measure=name) for name in ("effective", "nogueira")
+    )
     assert found.estimate == pytest.approx(expected.estimate)
-    assert found.standard_error == pytest.approx(expected.standard_error, rel=0.05), "to the first order the same"
+    assert found.standard_error == pytest.approx(expected.standard_error, rel=0.05), (
+        "to the first order the same"
+    )
 
 
 # -- the intervals -----------------------------------------------------------------------------------------------------
@@ -230,7 +272,10 @@ def least_deviation(name, data, level):
     shared = round((z[::2] & z[1::2]).sum(axis=1).mean())
     fewer = shared - 1 if shared > max(0, 2 * k - d) else shared + 1
     sets = [np.isin(np.arange(d), np.r_[k - r : 2 * k - r]) for r in (shared, fewer)]
-    similar = [pair_values(name, np.array([np.arange(d) < k, other] * 2)).estimate for other in sets]
+    similar = [
+        pair_values(name, np.array([np.arange(d) < k, other] * 2)).estimate
+        for other in sets
+    ]
     p = 1 - (1 - level) ** (2 / n_runs)
     return abs(similar[0] - similar[1]) * np.sqrt(p * (1 - p))
 
@@ -239,13 +284,21 @@ def least_deviation(name, data, level):
 def test_the_interval_is_the_formula(name):
     data, n_pairs = data_for(name, m=16), 8
     estimate, values = pair_values(name, data)
-    error = max(np.std(values, ddof=1), least_deviation(name, data, 0.9)) * np.sqrt(1 / n_pairs + 1)
+    error = max(np.std(values, ddof=1), least_deviation(name, data, 0.9)) * np.sqrt(
+        1 / n_pairs + 1
+    )
     half = stats.t(n_pairs - 1).ppf(0.95) * error
     low, high = get_measure(name).range(2)
     found = replication_stability(data, measure=name, confidence_level=0.9)
     assert found.standard_error == pytest.approx(error)
-    assert (found.low, found.high) == pytest.approx((max(estimate - half, low), min(estimate + half, high)))
-    assert (found.estimate, found.method, found.about) == (pytest.approx(estimate), "replication", "other data")
+    assert (found.low, found.high) == pytest.approx(
+        (max(estimate - half, low), min(estimate + half, high))
+    )
+    assert (found.estimate, found.method, found.about) == (
+        pytest.approx(estimate),
+        "replication",
+        "other data",
+    )
     assert found.confidence_level == 0.9
 
 
@@ -262,31 +315,47 @@ def test_pairs_that_are_all_alike_do_not_promise_that_others_are(k, d):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_halves_that_never_agree_on_their_one_feature_do_not_promise_that_others_would_not(turned):
+def test_halves_that_never_agree_on_their_one_feature_do_not_promise_that_others_would_not(
+    turned,
+):
     # Of every other pair one half selects the first feature, all else is empty: 0.25 features on average.
     z = np.zeros((32, 40), dtype=bool)
     z[::4, 0] = True
     found = replication_stability(~z if turned else z)
     assert found.estimate < 0
     assert found.high > 0.25
-    assert found.standard_error == pytest.approx(least_deviation("nogueira", z, 0.95) * np.sqrt(1 / 16 + 1))
+    assert found.standard_error == pytest.approx(
+        least_deviation("nogueira", z, 0.95) * np.sqrt(1 / 16 + 1)
+    )
 
 
 def test_the_full_size_interval_is_the_formula():
     halves, whole = draw(16, 0), draw(30, 1, P**0.8)
-    half = stats.t(7).ppf(0.975) * np.std(pair_values("nogueira", halves).values, ddof=1) * np.sqrt(1 / 8 + 2)
+    half = (
+        stats.t(7).ppf(0.975)
+        * np.std(pair_values("nogueira", halves).values, ddof=1)
+        * np.sqrt(1 / 8 + 2)
+    )
     found = full_size_interval(whole, halves)
     estimate = stability_score(whole)
     assert found.estimate == estimate
-    assert (found.low, found.high) == pytest.approx((max(estimate - half, -1 / 29), min(estimate + half, 1)))
+    assert (found.low, found.high) == pytest.approx(
+        (max(estimate - half, -1 / 29), min(estimate + half, 1))
+    )
     assert (found.method, found.about) == ("full size", "other data")
     assert found.low < replication_stability(halves).low
 
 
 def test_the_full_size_interval_reaches_down_to_that_of_replication():
     """Bootstraps that agree, and halves that do not: the bootstrap overstates what other data would show."""
-    halves, whole = draw(32, 0, np.full(100, 0.05)), draw(30, 1, np.repeat([0.95, 0.01], [10, 90]))
-    found, replication = full_size_interval(whole, halves), replication_stability(halves)
+    halves, whole = (
+        draw(32, 0, np.full(100, 0.05)),
+        draw(30, 1, np.repeat([0.95, 0.01], [10, 90])),
+    )
+    found, replication = (
+        full_size_interval(whole, halves),
+        replication_stability(halves),
+    )
     assert found.low == max(replication.low, -1 / 29)
     assert found.low < found.estimate - (found.high - found.estimate)
 
@@ -302,34 +371,60 @@ def test_only_the_two_runs_of_a_pair_are_compared():
 def test_it_is_unbiased_for_independent_halves():
     truth = 1 - np.mean(P * (1 - P)) / (P.mean() * (1 - P.mean()))
     found = [replication_stability(draw(32, seed)).estimate for seed in range(300)]
-    assert np.mean(found) == pytest.approx(truth, abs=3 * np.std(found) / np.sqrt(300) + 0.001)
+    assert np.mean(found) == pytest.approx(
+        truth, abs=3 * np.std(found) / np.sqrt(300) + 0.001
+    )
 
 
 def test_sparse_and_dense_tables_give_the_same():
     z = draw(16, 0)
     for name in SERVED:
-        if measure_table().loc[name, "kind"] != "ranking" and measure_table().loc[name, "fully_defined"]:
-            dense, csr = (replication_stability(form, measure=name) for form in (z, sparse.csr_array(z)))
-            assert (dense.low, dense.high) == pytest.approx((csr.low, csr.high), abs=1e-12), name
+        if (
+            measure_table().loc[name, "kind"] != "ranking"
+            and measure_table().loc[name, "fully_defined"]
+        ):
+            dense, csr = (
+                replication_stability(form, measure=name)
+                for form in (z, sparse.csr_array(z))
+            )
+            assert (dense.low, dense.high) == pytest.approx(
+                (csr.low, csr.high), abs=1e-12
+            ), name
 
 
 def test_runs_know_their_pairs():
     z = draw(16, 0)
     shuffled = np.random.default_rng(0).permutation(16)
     runs = Runs(np.vstack([z[shuffled], z[:1]]), pairs=[*(shuffled // 2), 99])
-    assert replication_stability(runs).estimate == pytest.approx(replication_stability(z).estimate)
-    assert replication_stability(runs).high == pytest.approx(replication_stability(z).high)
-    found, expected = full_size_interval(runs, runs), full_size_interval(runs.supports, z)
+    assert replication_stability(runs).estimate == pytest.approx(
+        replication_stability(z).estimate
+    )
+    assert replication_stability(runs).high == pytest.approx(
+        replication_stability(z).high
+    )
+    found, expected = (
+        full_size_interval(runs, runs),
+        full_size_interval(runs.supports, z),
+    )
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-    with pytest.raises(ValueError, match="the runs are not of pairs of disjoint halves"):
+    with pytest.raises(
+        ValueError, match="the runs are not of pairs of disjoint halves"
+    ):
         replication_stability(Runs(z))
 
 
 @pytest.mark.parametrize("fill", [0, 1])
-@pytest.mark.parametrize("name", ["nogueira", "jaccard", "importance_weighted", "effective"])
-def test_nothing_to_choose_is_full_agreement_and_tells_nothing_about_other_data(name, fill):
+@pytest.mark.parametrize(
+    "name", ["nogueira", "jaccard", "importance_weighted", "effective"]
+)
+def test_nothing_to_choose_is_full_agreement_and_tells_nothing_about_other_data(
+    name, fill
+):
     trivial = np.full((8, 5), fill)
-    with pytest.warns(RuntimeWarning, match=f"nothing to choose .* the {name} stability is 1 by convention"):
+    with pytest.warns(
+        RuntimeWarning,
+        match=f"nothing to choose .* the {name} stability is 1 by convention",
+    ):
         found = replication_stability(trivial, measure=name)
     assert found.estimate == 1
     assert (found.low, found.high) == get_measure(name).range(2)
@@ -347,14 +442,21 @@ def test_there_are_whole_pairs_and_at_least_three(n_runs):
         full_size_interval(draw(10, 0), draw(n_runs, 0))
 
 
-@pytest.mark.parametrize("measure", ["lausser", "davis", get_measure(lambda z: z.mean(), name="mine")])
+@pytest.mark.parametrize(
+    "measure", ["lausser", "davis", get_measure(lambda z: z.mean(), name="mine")]
+)
 def test_other_measures_are_refused(measure):
-    with pytest.raises(ValueError, match=r"measure '.*' is not defined within pairs of runs.*use 'nogueira'"):
+    with pytest.raises(
+        ValueError,
+        match=r"measure '.*' is not defined within pairs of runs.*use 'nogueira'",
+    ):
         replication_stability(of_constant_size(8, 0), measure=measure)
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="confidence_level must be between 0 and 1, got 2"):
+    with pytest.raises(
+        ValueError, match="confidence_level must be between 0 and 1, got 2"
+    ):
         replication_stability(draw(8, 0), confidence_level=2)
     with pytest.raises(ValueError, match="data must hold only 0/1"):
         replication_stability(draw(8, 0) * 3)
@@ -374,14 +476,24 @@ def test_every_kind_of_table_can_be_taken_by_pairs():
 def test_an_interval_says_what_it_is_about():
     found = stability_interval(draw(20, 0))
     assert found.about == "resampling error"
-    assert str(found) == f"{found.estimate:.2f} (95% interval {found.low:.2f} to {found.high:.2f}, resampling error)"
+    assert (
+        str(found)
+        == f"{found.estimate:.2f} (95% interval {found.low:.2f} to {found.high:.2f}, resampling error)"
+    )
     assert "about='other data'" in repr(replication_stability(draw(20, 0)))
-    assert str(replication_stability(draw(20, 0), confidence_level=0.995)).endswith(", other data)")
-    assert "(99.5% interval" in str(replication_stability(draw(20, 0), confidence_level=0.995))
+    assert str(replication_stability(draw(20, 0), confidence_level=0.995)).endswith(
+        ", other data)"
+    )
+    assert "(99.5% interval" in str(
+        replication_stability(draw(20, 0), confidence_level=0.995)
+    )
 
 
 def test_an_interval_without_ends_says_so():
-    assert str(StabilityInterval(0.5, np.nan, np.nan, np.nan, "jackknife", 0.95)) == "0.50 (no interval)"
+    assert (
+        str(StabilityInterval(0.5, np.nan, np.nan, np.nan, "jackknife", 0.95))
+        == "0.50 (no interval)"
+    )
 
 
 def test_intervals_pickle_and_compare():
@@ -418,7 +530,9 @@ def taking_turns(m, shares, seed=0, n_noise=0):
     rng = np.random.default_rng(seed)
     z = np.zeros((m, 40), dtype=bool)
     z[:, :7] = True
-    z[np.arange(m), 7 + rng.permutation(np.repeat(np.arange(len(shares)), shares))] = True
+    z[np.arange(m), 7 + rng.permutation(np.repeat(np.arange(len(shares)), shares))] = (
+        True
+    )
     z[:, 20 : 20 + n_noise] = rng.random((m, n_noise)) < 0.2
     return z
 
@@ -430,9 +544,15 @@ def whole_sets_take_turns(m):
 
 
 @pytest.mark.parametrize("method", ["jackknife", "asymptotic"])
-@pytest.mark.parametrize("z", [taking_turns(20, (10, 10)), taking_turns(20, (8, 12)), whole_sets_take_turns(20)])
+@pytest.mark.parametrize(
+    "z",
+    [taking_turns(20, (10, 10)), taking_turns(20, (8, 12)), whole_sets_take_turns(20)],
+)
 def test_selections_that_take_turns_are_warned_of(method, z):
-    with pytest.warns(UserWarning, match=f"method='{method}' can be too narrow.*use method='conformal'") as caught:
+    with pytest.warns(
+        UserWarning,
+        match=f"method='{method}' can be too narrow.*use method='conformal'",
+    ) as caught:
         stability_interval(z, method=method)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -480,7 +600,13 @@ def test_where_it_warns_conformal_covers_and_the_jackknife_does_not(m):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             found = [
-                stability_interval(z, method=name, confidence_level=0.9, random_state=0, n_resamples=100)
+                stability_interval(
+                    z,
+                    method=name,
+                    confidence_level=0.9,
+                    random_state=0,
+                    n_resamples=100,
+                )
                 for name in ("jackknife", "conformal")
             ]
         covered.append([one.low - 1e-9 <= truth <= one.high + 1e-9 for one in found])

@@ -24,9 +24,13 @@ FORMS = {
     "csr_array": sparse.csr_array,
     "csc_matrix": lambda z: sparse.csc_matrix(z.astype(np.int8)),
     "coo_array": lambda z: sparse.coo_array(z.astype(float)),
-    "frame": lambda z: pd.DataFrame(z, columns=[f"gene {f}" for f in range(z.shape[1])]),
+    "frame": lambda z: pd.DataFrame(
+        z, columns=[f"gene {f}" for f in range(z.shape[1])]
+    ),
     "nullable frame": lambda z: pd.DataFrame(z).astype("boolean"),
-    "sparse frame": lambda z: pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(z.astype(int))),
+    "sparse frame": lambda z: pd.DataFrame.sparse.from_spmatrix(
+        sparse.csr_matrix(z.astype(int))
+    ),
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore:all runs agree:RuntimeWarning")
@@ -64,7 +68,9 @@ def test_equals_its_definition_on_larger_tables(name):
 def test_leave_one_out_equals_leaving_out(name, z):
     measure = get_measure(name)
     table = check_supports(z)
-    expected = [definitions.SUBSET[name](np.delete(z, run, axis=0)) for run in range(len(z))]
+    expected = [
+        definitions.SUBSET[name](np.delete(z, run, axis=0)) for run in range(len(z))
+    ]
     np.testing.assert_allclose(measure.leave_one_out(table), expected, atol=1e-9)
 
 
@@ -72,7 +78,9 @@ def test_leave_one_out_equals_leaving_out(name, z):
 @given(z=strategies.supports(min_runs=3))
 def test_leave_one_out_equals_leaving_out_when_sizes_vary(name, z):
     measure = get_measure(name)
-    expected = [definitions.SUBSET[name](np.delete(z, run, axis=0)) for run in range(len(z))]
+    expected = [
+        definitions.SUBSET[name](np.delete(z, run, axis=0)) for run in range(len(z))
+    ]
     for table in (check_supports(z), check_supports(sparse.csr_array(z))):
         np.testing.assert_allclose(measure.leave_one_out(table), expected, atol=1e-9)
 
@@ -80,8 +88,12 @@ def test_leave_one_out_equals_leaving_out_when_sizes_vary(name, z):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ALL)
 def test_every_form_of_table_gives_the_same(name, form):
-    z = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0]], dtype=bool)
-    assert score(name, FORMS[form](z)) == pytest.approx(definitions.SUBSET[name](z), abs=1e-12)
+    z = np.array(
+        [[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 1, 0, 0, 0]], dtype=bool
+    )
+    assert score(name, FORMS[form](z)) == pytest.approx(
+        definitions.SUBSET[name](z), abs=1e-12
+    )
 
 
 def test_explicit_zeros_and_unsorted_entries_of_sparse_tables_count_as_what_they_are():
@@ -93,15 +105,21 @@ def test_explicit_zeros_and_unsorted_entries_of_sparse_tables_count_as_what_they
 
 @given(z=strategies.supports(), penalty=st.floats(0, 3))
 def test_davis_penalty(z, penalty):
-    assert metrics.davis_stability(z, penalty=penalty) == pytest.approx(definitions.davis(z, penalty), abs=1e-9)
+    assert metrics.davis_stability(z, penalty=penalty) == pytest.approx(
+        definitions.davis(z, penalty), abs=1e-9
+    )
 
 
 def test_both_ways_to_the_intersections_agree():
     rng = np.random.default_rng(0)
     z = rng.random((40, 300)) < 0.3
     for table in (Supports(z), check_supports(sparse.csr_array(z))):
-        np.testing.assert_array_equal(_blas_intersections(table), z.astype(int) @ z.T.astype(int))
-        expected = definitions.mean_over_pairs(lambda a, b: len(a & b) / len(a | b), definitions.sets_of(z))
+        np.testing.assert_array_equal(
+            _blas_intersections(table), z.astype(int) @ z.T.astype(int)
+        )
+        expected = definitions.mean_over_pairs(
+            lambda a, b: len(a & b) / len(a | b), definitions.sets_of(z)
+        )
         assert jaccard_row_sums(table).mean() / 39 == pytest.approx(expected, abs=1e-12)
 
 
@@ -154,7 +172,12 @@ def test_krizek_of_the_two_matrices_of_nogueira2018_appendix_c():
 
 
 def test_cwrel_counter_example_of_nogueira2018_appendix_c():
-    assert metrics.cwrel_stability([[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0]]) == 1
+    assert (
+        metrics.cwrel_stability(
+            [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0]]
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize("k", range(2, 10))
@@ -186,21 +209,27 @@ def test_theorem_5_cwrel_is_asymptotically_equal_at_constant_size():
     rng = np.random.default_rng(0)
     favourites = np.repeat([1.0, 0.0], [5, 45])
     z = np.argsort(rng.random((4000, 50)) - 0.3 * favourites, axis=1) < 10
-    assert metrics.cwrel_stability(z) == pytest.approx(metrics.nogueira_stability(z), abs=1e-3)
+    assert metrics.cwrel_stability(z) == pytest.approx(
+        metrics.nogueira_stability(z), abs=1e-3
+    )
 
 
 @settings(max_examples=50)
 @given(z=strategies.supports(trivial=False))
 def test_theorem_6_is_fleiss_kappa(z):
     subjects_by_category = aggregate_raters(z.T.astype(int))[0]
-    assert metrics.nogueira_stability(z) == pytest.approx(fleiss_kappa(subjects_by_category), abs=1e-12)
+    assert metrics.nogueira_stability(z) == pytest.approx(
+        fleiss_kappa(subjects_by_category), abs=1e-12
+    )
 
 
 @given(z=strategies.supports(trivial=False))
 def test_theorem_1_mean_intersection_and_variances(z):
     sets = definitions.sets_of(z)
     shared = definitions.mean_over_pairs(lambda a, b: len(a & b), sets)
-    assert shared == pytest.approx(z.sum() / len(z) - z.var(axis=0, ddof=1).sum(), abs=1e-12)
+    assert shared == pytest.approx(
+        z.sum() / len(z) - z.var(axis=0, ddof=1).sum(), abs=1e-12
+    )
 
 
 @given(z=strategies.supports(trivial=False))
@@ -214,5 +243,9 @@ def test_mean_of_random_selections_when_sizes_vary(z):
     variances = (sizes.sum() * m - squares) / (m * (m - 1))
     assert 1 - variances / (mean * (1 - mean / d)) == pytest.approx(expected, abs=1e-12)
     rng = np.random.default_rng(0)
-    simulated = [metrics.nogueira_stability(rng.permuted(z, axis=1)) for _ in range(400)]
-    assert np.mean(simulated) == pytest.approx(expected, abs=5 * np.std(simulated) / 20 + 1e-12)
+    simulated = [
+        metrics.nogueira_stability(rng.permuted(z, axis=1)) for _ in range(400)
+    ]
+    assert np.mean(simulated) == pytest.approx(
+        expected, abs=5 * np.std(simulated) / 20 + 1e-12
+    )

@@ -16,7 +16,9 @@ def leave_mark(marks):
     number = len(os.listdir(marks)) + 1
     while True:
         try:
-            os.symlink(str(os.getpid()), os.path.join(marks, str(number)))  # made with its content, or not at all
+            os.symlink(
+                str(os.getpid()), os.path.join(marks, str(number))
+            )  # made with its content, or not at all
         except FileExistsError:  # another process was quicker
             number += 1
         else:
@@ -34,14 +36,28 @@ def wait_until(condition, seconds=300):
 
 def pids_of(marks):
     """The processes that left marks, the latest mark last."""
-    return [int(os.readlink(mark)) for mark in sorted(marks.iterdir(), key=lambda mark: int(mark.name))]
+    return [
+        int(os.readlink(mark))
+        for mark in sorted(marks.iterdir(), key=lambda mark: int(mark.name))
+    ]
 
 
 class SlowLogisticRegression(LogisticRegression):
     """Leaves a mark that names its process, waits, then fits."""
 
-    def __init__(self, *, marks=None, seconds=0.3, C=1.0, l1_ratio=0.0, solver="lbfgs", random_state=None):
-        super().__init__(C=C, l1_ratio=l1_ratio, solver=solver, random_state=random_state)
+    def __init__(
+        self,
+        *,
+        marks=None,
+        seconds=0.3,
+        C=1.0,
+        l1_ratio=0.0,
+        solver="lbfgs",
+        random_state=None,
+    ):
+        super().__init__(
+            C=C, l1_ratio=l1_ratio, solver=solver, random_state=random_state
+        )
         self.marks = marks
         self.seconds = seconds
 
@@ -66,7 +82,9 @@ class Disturbed(SelectKBest):
         self.after = after
 
     def fit(self, X, y):
-        if leave_mark(self.marks) == self.at or (self.row is not None and self.row not in X[:, 0]):
+        if leave_mark(self.marks) == self.at or (
+            self.row is not None and self.row not in X[:, 0]
+        ):
             wait_until(lambda: self.after is None or os.path.exists(self.after))
             DEEDS[self.deed]()
         return super().fit(X, y)

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_regression
-from sklearn.feature_selection import SelectFdr, SelectFromModel, SelectKBest, VarianceThreshold, f_regression
+from sklearn.feature_selection import (
+    SelectFdr,
+    SelectFromModel,
+    SelectKBest,
+    VarianceThreshold,
+    f_regression,
+)
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -44,7 +50,9 @@ def test_agreement_is_that_of_the_bootstraps(found):
     assert len(found.runs) == 50
     assert found.agreement == found.runs.interval()
     assert found.agreement.about == "resampling error"
-    np.testing.assert_allclose(found.agreement.estimate, nogueira_stability(found.runs.supports))
+    np.testing.assert_allclose(
+        found.agreement.estimate, nogueira_stability(found.runs.supports)
+    )
 
 
 def test_replication_is_within_pairs_of_disjoint_halves(found):
@@ -56,16 +64,23 @@ def test_replication_is_within_pairs_of_disjoint_halves(found):
 
 def test_the_refit_is_what_the_selector_takes_on_all_rows(found):
     X, y = make_data()
-    np.testing.assert_array_equal(found.runs.refit, SelectKBest(k=3).fit(X, y).get_support())
+    np.testing.assert_array_equal(
+        found.runs.refit, SelectKBest(k=3).fit(X, y).get_support()
+    )
 
 
 def test_the_score_is_that_of_the_rows_left_out(found):
     losses = found.runs.row_losses["score"]
     np.testing.assert_allclose(found.score.mean, 1 - np.nanmean(losses, axis=1).mean())
     rows = np.nanmean(losses[:, ~np.isnan(losses).all(axis=0)], axis=0)
-    np.testing.assert_allclose(found.score.standard_error, rows.std(ddof=1) / np.sqrt(len(rows)))
+    np.testing.assert_allclose(
+        found.score.standard_error, rows.std(ddof=1) / np.sqrt(len(rows))
+    )
     assert found.score.name == "accuracy"
-    assert str(found.score) == f"accuracy {found.score.mean:.3f} ± {found.score.standard_error:.3f}"
+    assert (
+        str(found.score)
+        == f"accuracy {found.score.mean:.3f} ± {found.score.standard_error:.3f}"
+    )
 
 
 def test_chance_has_a_value_for_each_permutation(found):
@@ -82,7 +97,10 @@ def test_chance_has_a_value_for_each_permutation(found):
 def test_the_curve_ends_at_the_halves(found):
     assert found.curve.index.tolist() == [15, 30]  # an eighth of the rows is too few
     last = found.curve.iloc[-1]
-    assert (last["stability"], last["low"]) == (found.replication.estimate, found.replication.low)
+    assert (last["stability"], last["low"]) == (
+        found.replication.estimate,
+        found.replication.low,
+    )
 
 
 def test_default_cost_is_at_most_four_times_that_of_stability_cv():
@@ -93,14 +111,19 @@ def test_default_cost_is_at_most_four_times_that_of_stability_cv():
             fits.append(len(y))
             return super().fit(X, y)
 
-    assess_selector(make_pipeline(SelectKBest(k=3), Counted()), *make_data(200), random_state=0)
+    assess_selector(
+        make_pipeline(SelectKBest(k=3), Counted()), *make_data(200), random_state=0
+    )
     assert len(fits) == 197 <= 4 * 51
     assert sum(fits) < 4 * 51 * 200 / 1.5  # most of them see half of the rows or less
 
 
 def test_an_int_random_state_gives_the_same_for_any_number_of_jobs():
     X, y = make_data()
-    first, second = (assess_selector(filter_of(), X, y, random_state=3, n_jobs=n_jobs) for n_jobs in (1, 2))
+    first, second = (
+        assess_selector(filter_of(), X, y, random_state=3, n_jobs=n_jobs)
+        for n_jobs in (1, 2)
+    )
     pd.testing.assert_frame_equal(first.frame(), second.frame(), check_exact=True)
     np.testing.assert_array_equal(first.chance.stabilities, second.chance.stabilities)
     np.testing.assert_array_equal(first.chance.frequencies, second.chance.frequencies)
@@ -109,7 +132,9 @@ def test_an_int_random_state_gives_the_same_for_any_number_of_jobs():
 
 def test_seeds_differ():
     X, y = make_data()
-    first, second = (assess_selector(filter_of(), X, y, random_state=seed) for seed in (0, 1))
+    first, second = (
+        assess_selector(filter_of(), X, y, random_state=seed) for seed in (0, 1)
+    )
     assert (first.halves.row_predictions != second.halves.row_predictions).any()
 
 
@@ -139,9 +164,15 @@ def test_a_checkpoint_makes_only_the_missing_runs(tmp_path, monkeypatch):
     for made_before in (False, True):
         if made_before:
             monkeypatch.setattr("skstab.model_selection._assess.run_task", None)
-        stored = assess_selector(filter_of(), X, y, random_state=0, checkpoint=tmp_path / "runs.db")
-        pd.testing.assert_frame_equal(stored.frame(), expected.frame(), check_exact=True)
-        np.testing.assert_array_equal(stored.chance.stabilities, expected.chance.stabilities)
+        stored = assess_selector(
+            filter_of(), X, y, random_state=0, checkpoint=tmp_path / "runs.db"
+        )
+        pd.testing.assert_frame_equal(
+            stored.frame(), expected.frame(), check_exact=True
+        )
+        np.testing.assert_array_equal(
+            stored.chance.stabilities, expected.chance.stabilities
+        )
 
 
 # -- the verdict -------------------------------------------------------------------------------------------------------
@@ -149,7 +180,9 @@ def test_a_checkpoint_makes_only_the_missing_runs(tmp_path, monkeypatch):
 
 def test_signal_is_found_and_said(found):
     assert found.verdict == "signal, stable"
-    assert found.reason.startswith("Signal, stable: the selected features predict (accuracy ")
+    assert found.reason.startswith(
+        "Signal, stable: the selected features predict (accuracy "
+    )
     assert str(found.replication) in found.reason
     assert found.reason.endswith(".")
 
@@ -174,7 +207,9 @@ def test_signal_that_halves_do_not_share_is_unstable():
     assert "which is called poor" in found.reason
 
 
-@pytest.mark.filterwarnings("ignore:all runs agree because there was nothing to choose:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:all runs agree because there was nothing to choose:RuntimeWarning"
+)
 def test_halves_that_select_nothing_do_not_hide_a_signal():
     """C counts rows: on halves the penalty per row is twice as strong."""
     rng = np.random.default_rng(0)
@@ -190,7 +225,9 @@ def test_halves_that_select_nothing_do_not_hide_a_signal():
     noise = assess_selector(model, X, rng.permutation(y), random_state=0)
     assert noise.has_empty_halves
     assert noise.verdict == "no signal"
-    alone = assess_selector(SelectFromModel(model, threshold=1e-10), X, y, random_state=0)
+    alone = assess_selector(
+        SelectFromModel(model, threshold=1e-10), X, y, random_state=0
+    )
     assert alone.verdict == "no signal"
     assert "nothing shows that there is any: most halves" in alone.reason
 
@@ -205,10 +242,15 @@ def normal(effect, seed):
     return X, effect * X[:, :5].sum(axis=1) + rng.standard_normal(100)
 
 
-@pytest.mark.filterwarnings("ignore:all runs agree because there was nothing to choose:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:all runs agree because there was nothing to choose:RuntimeWarning"
+)
 def test_selectors_that_find_nothing_in_most_halves_of_noise_find_no_signal():
     # Of these 12 data sets, 8 were called a signal while few wrong features counted as less than none.
-    found = [assess_selector(strict(), *normal(0, seed), random_state=seed) for seed in range(12)]
+    found = [
+        assess_selector(strict(), *normal(0, seed), random_state=seed)
+        for seed in range(12)
+    ]
     assert [one.verdict for one in found].count("no signal") == 12
     empty = next(one for one in found if one.has_no_choice)
     assert "nothing shows that there is any: " in empty.reason
@@ -219,17 +261,25 @@ def test_selectors_that_find_nothing_in_most_halves_of_noise_find_no_signal():
 
 
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
-@pytest.mark.filterwarnings("ignore:all runs agree because there was nothing to choose:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:all runs agree because there was nothing to choose:RuntimeWarning"
+)
 def test_pipelines_whose_selector_keeps_nothing():
     model = make_pipeline(strict(), Ridge())
     with pytest.warns(
-        UserWarning, match=r"^scoring failed in \d+ of \d+ runs, .* nothing was selected: ValueError"
+        UserWarning,
+        match=r"^scoring failed in \d+ of \d+ runs, .* nothing was selected: ValueError",
     ) as told:
         clear = assess_selector(model, *normal(1, 0), random_state=0)
     assert len([one for one in told if "scoring failed" in str(one.message)]) == 1
     assert clear.verdict == "signal, stable"
-    assert np.isnan(clear.chance.score_pvalue), "permuted targets leave nothing to predict with"
-    assert "two independent halves of the data select more alike than with permuted targets" in clear.reason
+    assert np.isnan(clear.chance.score_pvalue), (
+        "permuted targets leave nothing to predict with"
+    )
+    assert (
+        "two independent halves of the data select more alike than with permuted targets"
+        in clear.reason
+    )
     assert clear.chance.stability_pvalue == 1 / 21
     assert "score" not in repr(clear.chance)
     with pytest.warns(UserWarning, match="nothing was selected"):
@@ -242,7 +292,10 @@ def test_a_score_that_always_fails_says_why_though_nothing_is_selected():
     def broken(estimator, X, y):
         raise RuntimeError("no score")
 
-    with pytest.raises(ValueError, match="scoring failed in all runs, the first time with RuntimeError: no score"):
+    with pytest.raises(
+        ValueError,
+        match="scoring failed in all runs, the first time with RuntimeError: no score",
+    ):
         assess_selector(Lasso(100.0), *normal(1, 0), scoring=broken, random_state=0)
 
 
@@ -256,7 +309,10 @@ class NeedsRows(SelectKBest):
 
 
 def test_halves_that_all_fail_are_an_error_though_bootstraps_do_not():
-    with pytest.raises(ValueError, match=r"runs failed, too many to compare the rest: ValueError: too few rows"):
+    with pytest.raises(
+        ValueError,
+        match=r"runs failed, too many to compare the rest: ValueError: too few rows",
+    ):
         assess_selector(NeedsRows(f_regression, k=3), *normal(1, 0), random_state=0)
 
 
@@ -267,14 +323,18 @@ def test_a_fit_that_fails_says_why():
         assess_selector(make_pipeline(strict(), Ridge()), gaps, y, random_state=0)
 
 
-@pytest.mark.filterwarnings("ignore:all runs agree because there was nothing to choose:RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:all runs agree because there was nothing to choose:RuntimeWarning"
+)
 def test_selectors_that_keep_every_feature_have_nothing_to_choose():
     X, y = normal(1, 0)
     alone = assess_selector(SelectKBest(f_regression, k="all"), X, y, random_state=0)
     assert alone.verdict == "no signal"
     assert "every feature is kept: there is nothing to choose" in alone.reason
     assert alone.has_no_choice
-    scored = assess_selector(make_pipeline(SelectKBest(f_regression, k="all"), Ridge()), X, y, random_state=0)
+    scored = assess_selector(
+        make_pipeline(SelectKBest(f_regression, k="all"), Ridge()), X, y, random_state=0
+    )
     assert scored.verdict == "signal, stable"
     assert scored.reason.endswith(
         ". Every feature is kept: there is nothing to choose, and nothing that other data could confirm."
@@ -283,7 +343,9 @@ def test_selectors_that_keep_every_feature_have_nothing_to_choose():
 
 def test_numbers_as_targets():
     X, y = make_regression(80, D, n_informative=3, noise=5.0, random_state=0)
-    found = assess_selector(make_pipeline(SelectKBest(f_regression, k=3), Ridge()), X, y, random_state=0)
+    found = assess_selector(
+        make_pipeline(SelectKBest(f_regression, k=3), Ridge()), X, y, random_state=0
+    )
     assert found.verdict != "no signal"
     assert found.score.name == "r2"
     # A model that selects nothing for permuted targets is trivially stable, which is no agreement.
@@ -299,7 +361,9 @@ def test_a_selector_without_a_score_is_judged_by_replication():
     assert found.verdict == "signal, stable"
     assert "accuracy" not in found.frame().index
     rng = np.random.default_rng(1)
-    noise = assess_selector(SelectKBest(k=3), rng.normal(size=(N, 40)), np.arange(N) % 2, random_state=0)
+    noise = assess_selector(
+        SelectKBest(k=3), rng.normal(size=(N, 40)), np.arange(N) % 2, random_state=0
+    )
     assert noise.verdict == "no signal"
     assert "no more" in noise.reason
 
@@ -307,7 +371,9 @@ def test_a_selector_without_a_score_is_judged_by_replication():
 def test_a_selector_that_ignores_the_target_is_said_to():
     X, y = make_data()
     X[:, :5] *= 10
-    found = assess_selector(make_pipeline(VarianceThreshold(20.0), LogisticRegression(max_iter=1000)), X, y)
+    found = assess_selector(
+        make_pipeline(VarianceThreshold(20.0), LogisticRegression(max_iter=1000)), X, y
+    )
     assert found.chance.ignores_target
     assert found.verdict == "no signal"
     assert "does not use the target" in found.reason
@@ -334,14 +400,19 @@ def test_the_curve_has_blocks_of_rows_however_large_the_groups(size):
     rows = set()
     found = assess_selector(Counted(k=3), X, y, groups=groups, random_state=0)
     blocks = [N * (n_groups // parts) // n_groups for parts in (8, 4)]
-    assert list(found.curve.index) == [*(n_rows for n_rows in blocks if n_rows >= 8), N // 2]
+    assert list(found.curve.index) == [
+        *(n_rows for n_rows in blocks if n_rows >= 8),
+        N // 2,
+    ]
     for n_rows in found.curve.index:
         assert min(abs(np.array(list(rows)) - n_rows)) <= size
 
 
 def test_survival_like_targets_are_opaque():
     X, y = make_regression(80, D, n_informative=3, noise=5.0, random_state=0)
-    target = np.array([(True, value) for value in y], dtype=[("event", bool), ("time", float)])
+    target = np.array(
+        [(True, value) for value in y], dtype=[("event", bool), ("time", float)]
+    )
 
     class Ranked(SelectKBest):
         def fit(self, X, y):
@@ -359,14 +430,23 @@ def test_frame_plot_and_html(found):
         "other data, full size",
         "accuracy",
     ]
-    assert frame["about"].tolist() == ["resampling error", "other data", "other data", "other data"]
+    assert frame["about"].tolist() == [
+        "resampling error",
+        "other data",
+        "other data",
+        "other data",
+    ]
     assert frame.loc["accuracy", "pvalue"] == found.chance.score_pvalue
     assert found.reason in repr(found)
     assert "array(" not in repr(found)
     assert "<table" in found._repr_html_()
     display = found.plot()
     shown = display.frame()
-    assert shown["kind"].value_counts().to_dict() == {"chance": 20, "halves": 2, "bootstraps": 1}
+    assert shown["kind"].value_counts().to_dict() == {
+        "chance": 20,
+        "halves": 2,
+        "bootstraps": 1,
+    }
     assert display.ax_.get_xlabel() == "rows in each sample"
 
 
@@ -476,7 +556,13 @@ def test_names_of_the_features_are_kept():
 def test_a_score_that_never_works_and_a_target_of_the_wrong_kind_are_named():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 8)), rng.integers(2, size=60)
-    with pytest.raises(ValueError, match="scoring failed in all runs, the first time with TypeError"):
-        assess_selector(SelectKBest(k=2), X, y, cv=3, n_pairs=3, n_permutations=19, scoring=repr)
-    with pytest.raises(ValueError, match="estimator, X or y can't be used: could not convert string"):
+    with pytest.raises(
+        ValueError, match="scoring failed in all runs, the first time with TypeError"
+    ):
+        assess_selector(
+            SelectKBest(k=2), X, y, cv=3, n_pairs=3, n_permutations=19, scoring=repr
+        )
+    with pytest.raises(
+        ValueError, match="estimator, X or y can't be used: could not convert string"
+    ):
         assess_selector(Lasso(), X, np.array(["no", "yes"])[y], cv=3)

@@ -19,11 +19,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab.model_selection import BootstrapSplit, StabilityCV
-from tests.model_selection.slow import Disturbed, SlowLogisticRegression, pids_of, telling_run, wait_until
+from tests.model_selection.slow import (
+    Disturbed,
+    SlowLogisticRegression,
+    pids_of,
+    telling_run,
+    wait_until,
+)
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are stopped by signals")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="processes are stopped by signals"
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,34 +43,48 @@ def data():
 def client():
     """A cluster of its own for each test: on a busy machine Dask may give up a worker that a test has killed."""
     distributed = pytest.importorskip("distributed")
-    patient = {f"distributed.comm.timeouts.{name}": "300s" for name in ("connect", "tcp")}
+    patient = {
+        f"distributed.comm.timeouts.{name}": "300s" for name in ("connect", "tcp")
+    }
     with pytest.importorskip("dask").config.set(patient):
-        cluster = distributed.LocalCluster(n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0")
+        cluster = distributed.LocalCluster(
+            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0"
+        )
         with cluster, distributed.Client(cluster) as client:
             client.wait_for_workers(2, timeout=300)
             yield client
 
 
 def lasso():
-    return make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1))
+    return make_pipeline(
+        StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1)
+    )
 
 
 def forest():
     # No random_state anywhere: all that is random must come from the seeds that travel with the runs.
-    return make_pipeline(SelectFromModel(RandomForestClassifier(3, max_depth=3)), LogisticRegression())
+    return make_pipeline(
+        SelectFromModel(RandomForestClassifier(3, max_depth=3)), LogisticRegression()
+    )
 
 
 def slow_lasso(marks):
-    return SlowLogisticRegression(marks=str(marks), l1_ratio=1, solver="liblinear", C=0.1)
+    return SlowLogisticRegression(
+        marks=str(marks), l1_ratio=1, solver="liblinear", C=0.1
+    )
 
 
 def runs_of(estimator, n_runs=6, **params):
-    return StabilityCV(estimator, cv=BootstrapSplit(n_runs, random_state=0), random_state=0, **params)
+    return StabilityCV(
+        estimator, cv=BootstrapSplit(n_runs, random_state=0), random_state=0, **params
+    )
 
 
 def assert_same(a, b):
     for name in ("supports_", "importances_"):
-        np.testing.assert_array_equal(csr_array(getattr(a, name)).toarray(), csr_array(getattr(b, name)).toarray())
+        np.testing.assert_array_equal(
+            csr_array(getattr(a, name)).toarray(), csr_array(getattr(b, name)).toarray()
+        )
     assert a.scores_.keys() == b.scores_.keys()
     for name, scores in a.scores_.items():
         np.testing.assert_array_equal(scores, b.scores_[name])
@@ -98,8 +120,12 @@ def test_dask_survives_a_killed_worker(client, data, tmp_path, at):
     disturbed = Disturbed(marks=str(tmp_path), deed="kill", at=at)
     with parallel_config(backend="dask"):
         remote = runs_of(disturbed, n_runs).fit(*data)
-    assert pids_of(tmp_path).count(os.getpid()) == 1, "only the fit on all rows should have been made here"
-    assert len(pids_of(tmp_path)) > 1 + n_runs, "the run that was killed should have been made again"
+    assert pids_of(tmp_path).count(os.getpid()) == 1, (
+        "only the fit on all rows should have been made here"
+    )
+    assert len(pids_of(tmp_path)) > 1 + n_runs, (
+        "the run that was killed should have been made again"
+    )
     assert remote.n_failed_ == 0
     assert_same(remote, runs_of(SelectKBest(k=3), n_runs, n_jobs=1).fit(*data))
 
@@ -129,7 +155,9 @@ def test_dask_does_not_ship_x_with_each_run(told, client, wide_data):
         scores = runs_of(SelectKBest(k=5), n_runs=12).fit(*wide_data).scores_
     assert os.getpid() not in scores["pid"]
     copies = set(zip(scores["pid"], scores["identity"], strict=True))
-    assert len(copies) <= 6  # one for each worker, and again where Dask has dropped it in between
+    assert (
+        len(copies) <= 6
+    )  # one for each worker, and again where Dask has dropped it in between
 
 
 # -- interrupting ------------------------------------------------------------------------------------------------------
@@ -153,8 +181,14 @@ sys.stdin.read()  # stay, as a notebook does
 def fit_in_a_session(marks):
     """A fit in a process that heads a group of its own, as in a terminal."""
     command = [sys.executable, "-c", INTERRUPTED, str(marks)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    session = subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **pipes)
+    pipes = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+    }
+    session = subprocess.Popen(
+        command, cwd=ROOT, text=True, start_new_session=True, **pipes
+    )
     try:
         yield session
     finally:
@@ -168,7 +202,9 @@ def test_interrupt_leaves_no_workers(tmp_path, interrupt):
     psutil = pytest.importorskip("psutil")
     with fit_in_a_session(tmp_path) as session:
         wait_until(lambda: len(set(pids_of(tmp_path))) == 3)
-        workers = [psutil.Process(pid) for pid in set(pids_of(tmp_path)) - {session.pid}]
+        workers = [
+            psutil.Process(pid) for pid in set(pids_of(tmp_path)) - {session.pid}
+        ]
         interrupt(session.pid, signal.SIGINT)
         _, alive = psutil.wait_procs(workers, timeout=300)
         assert not alive

@@ -21,11 +21,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from skstab.model_selection import BootstrapSplit, StabilityCV, WholeSampleSplit, compare_selectors
+from skstab.model_selection import (
+    BootstrapSplit,
+    StabilityCV,
+    WholeSampleSplit,
+    compare_selectors,
+)
 from skstab.model_selection._stored import _fields_of, _run_of
 from skstab.model_selection._worker import RunPlan, run_task, tasks_of
 from tests.model_selection.slow import SlowLogisticRegression, pids_of, wait_until
-from tests.model_selection.test_worker import FOREST, assert_same, dense, l1_logistic, make_data
+from tests.model_selection.test_worker import (
+    FOREST,
+    assert_same,
+    dense,
+    l1_logistic,
+    make_data,
+)
 
 ROOT = Path(__file__).parents[2]
 FEW = BootstrapSplit(6, random_state=0)
@@ -38,7 +49,11 @@ class Counting:
 
     def fit(self, X, y, sample_weight=None):
         Counting.n_fits[0] += 1
-        return super().fit(X, y) if sample_weight is None else super().fit(X, y, sample_weight)
+        return (
+            super().fit(X, y)
+            if sample_weight is None
+            else super().fit(X, y, sample_weight)
+        )
 
 
 class CountingKBest(Counting, SelectKBest):
@@ -69,7 +84,10 @@ def kbest(path, **params):
         (l1_logistic(), {}),
         (FOREST, {"perturb": "seed"}),
         (FOREST, {"perturb": 0.5, "scoring": ["accuracy", "roc_auc"]}),
-        (SelectKBest(k=1), {"target_width": 0.5, "cv": BootstrapSplit(25, random_state=0)}),
+        (
+            SelectKBest(k=1),
+            {"target_width": 0.5, "cv": BootstrapSplit(25, random_state=0)},
+        ),
         (Ridge(), {"measure": "pearson"}),
     ],
     ids=["lasso", "seeds", "noise", "width", "weights"],
@@ -96,33 +114,50 @@ def assert_equal_parts(a, b):
 
 def test_outputs_of_encoders_are_stored(tmp_path):
     X, y = make_data()
-    frame = pd.DataFrame({"a": X[:, 1], "b": np.array(["u", "v", "w"])[np.arange(60) % 3]})
+    frame = pd.DataFrame(
+        {"a": X[:, 1], "b": np.array(["u", "v", "w"])[np.arange(60) % 3]}
+    )
     encode = ColumnTransformer([("b", OneHotEncoder(), ["b"])], remainder="passthrough")
-    runs = StabilityCV(make_pipeline(encode, SelectKBest(k=2)), cv=FEW, checkpoint=tmp_path / "file")
+    runs = StabilityCV(
+        make_pipeline(encode, SelectKBest(k=2)), cv=FEW, checkpoint=tmp_path / "file"
+    )
     first, again = (clone(runs).fit(frame, y).runs_.outputs for _ in range(2))
     assert first is not None
     np.testing.assert_array_equal(np.asarray(first.names), np.asarray(again.names))
     np.testing.assert_array_equal(dense(first.supports), dense(again.supports))
 
 
-@pytest.mark.parametrize("estimator", [l1_logistic(), SelectKBest(k=3), Ridge(), SelectKBest(k=0)])
+@pytest.mark.parametrize(
+    "estimator", [l1_logistic(), SelectKBest(k=3), Ridge(), SelectKBest(k=0)]
+)
 def test_all_of_a_run_is_stored(estimator):
     X, y = make_data()
     plan = RunPlan(estimator, zero_outside=False)
-    run = run_task(plan, X, y, tasks_of(list(FEW.split(X)), 0)[1])._replace(scores={"a": 0.1 + 0.2, "b": np.nan})
+    run = run_task(plan, X, y, tasks_of(list(FEW.split(X)), 0)[1])._replace(
+        scores={"a": 0.1 + 0.2, "b": np.nan}
+    )
     back = _run_of(_fields_of(run), X.shape[1])
     assert_equal_parts(back.selection, run.selection)
-    np.testing.assert_equal(back._replace(selection=None)._asdict(), run._replace(selection=None)._asdict())
+    np.testing.assert_equal(
+        back._replace(selection=None)._asdict(), run._replace(selection=None)._asdict()
+    )
 
 
-@pytest.mark.parametrize("labels", [np.array([0, 1]), np.array(["no", "yes"]), np.array(["no", "yes"], dtype=object)])
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([0, 1]), np.array(["no", "yes"]), np.array(["no", "yes"], dtype=object)],
+)
 def test_losses_of_rows_are_stored(tmp_path, labels):
     X, y = make_data()
-    runs = StabilityCV(l1_logistic(), cv=FEW, scoring=["accuracy", "roc_auc"]).fit(X, labels[y])
+    runs = StabilityCV(l1_logistic(), cv=FEW, scoring=["accuracy", "roc_auc"]).fit(
+        X, labels[y]
+    )
     for _ in range(2):
         again = clone(runs).set_params(checkpoint=tmp_path / "file").fit(X, labels[y])
         np.testing.assert_equal(again.runs_.row_losses, runs.runs_.row_losses)
-        np.testing.assert_array_equal(again.runs_.row_predictions, runs.runs_.row_predictions)
+        np.testing.assert_array_equal(
+            again.runs_.row_predictions, runs.runs_.row_predictions
+        )
     assert list(runs.runs_.row_losses) == ["accuracy"]
 
 
@@ -132,15 +167,31 @@ def test_only_missing_runs_are_made(tmp_path):
     assert new_runs(kbest(path), X, y) == 6
     assert new_runs(kbest(str(path)), X, y) == 0
     assert new_runs(kbest(path, cv=BootstrapSplit(9, random_state=0)), X, y) == 3
-    assert new_runs(kbest(path, random_state=5, measure="jaccard", n_jobs=1, support="consensus"), X, y) == 0
-    assert new_runs(kbest(path, warm_start=True, cv=BootstrapSplit(10, random_state=0)), X, y) == 1
+    assert (
+        new_runs(
+            kbest(
+                path, random_state=5, measure="jaccard", n_jobs=1, support="consensus"
+            ),
+            X,
+            y,
+        )
+        == 0
+    )
+    assert (
+        new_runs(
+            kbest(path, warm_start=True, cv=BootstrapSplit(10, random_state=0)), X, y
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
     "change",
     [
         lambda runs, X, y: runs.set_params(estimator__k=4).fit(X, y),
-        lambda runs, X, y: runs.set_params(cv=BootstrapSplit(6, random_state=1)).fit(X, y),
+        lambda runs, X, y: runs.set_params(cv=BootstrapSplit(6, random_state=1)).fit(
+            X, y
+        ),
         lambda runs, X, y: runs.set_params(perturb=0.1).fit(X, y),
         lambda runs, X, y: runs.set_params(scale_importances=False).fit(X, y),
         lambda runs, X, y: runs.set_params(scoring=lambda_free_score).fit(X, y),
@@ -165,14 +216,22 @@ def lambda_free_score(_estimator, _X, _y):
 def test_weights_and_seeds_are_part_of_the_key(tmp_path):
     X, y = make_data()
     tree = StabilityCV(
-        CountingTree(max_depth=2), cv=FEW, measure="pearson", checkpoint=tmp_path / "file", random_state=0
+        CountingTree(max_depth=2),
+        cv=FEW,
+        measure="pearson",
+        checkpoint=tmp_path / "file",
+        random_state=0,
     )
     assert [new_runs(clone(tree), X, y) for _ in range(2)] == [6, 0]
-    assert [new_runs(clone(tree), X, y, sample_weight=np.arange(60.0)) for _ in range(2)] == [6, 0]
+    assert [
+        new_runs(clone(tree), X, y, sample_weight=np.arange(60.0)) for _ in range(2)
+    ] == [6, 0]
     assert new_runs(clone(tree).set_params(random_state=1), X, y) == 6
     assert new_runs(clone(tree).set_params(random_state=None), X, y) == 6
     fixed = clone(tree).set_params(estimator__random_state=3)
-    assert [new_runs(clone(fixed).set_params(random_state=seed), X, y) for seed in (0, 1)] == [6, 0]
+    assert [
+        new_runs(clone(fixed).set_params(random_state=seed), X, y) for seed in (0, 1)
+    ] == [6, 0]
 
 
 def test_a_search_that_is_repeated_makes_only_the_missing_runs(tmp_path):
@@ -180,9 +239,17 @@ def test_a_search_that_is_repeated_makes_only_the_missing_runs(tmp_path):
 
     def search(k):
         runs = kbest(tmp_path / "file")
-        grid = GridSearchCV(runs, {"estimator__k": k}, cv=WholeSampleSplit(), scoring=stability, refit=False)
+        grid = GridSearchCV(
+            runs,
+            {"estimator__k": k},
+            cv=WholeSampleSplit(),
+            scoring=stability,
+            refit=False,
+        )
         before = Counting.n_fits[0]
-        return grid.fit(X, y).cv_results_["mean_test_score"].tolist(), Counting.n_fits[0] - before
+        return grid.fit(X, y).cv_results_["mean_test_score"].tolist(), Counting.n_fits[
+            0
+        ] - before
 
     first, n_fits = search([2, 3, 4])
     assert n_fits == 3 * 7
@@ -199,9 +266,16 @@ def test_a_comparison_that_is_repeated_makes_only_the_missing_runs(tmp_path):
 
     def compare(*sizes):
         before = Counting.n_fits[0]
-        selectors = {f"k={k}": make_pipeline(CountingKBest(k=k), DecisionTreeClassifier(max_depth=2)) for k in sizes}
+        selectors = {
+            f"k={k}": make_pipeline(
+                CountingKBest(k=k), DecisionTreeClassifier(max_depth=2)
+            )
+            for k in sizes
+        }
         settings = {"cv": FEW, "scoring": "accuracy", "random_state": 0}
-        found = compare_selectors(selectors, X, y, checkpoint=tmp_path / "file", **settings)
+        found = compare_selectors(
+            selectors, X, y, checkpoint=tmp_path / "file", **settings
+        )
         return found.frame(), Counting.n_fits[0] - before
 
     first, n_fits = compare(2, 3)
@@ -240,14 +314,20 @@ def test_failed_runs_are_tried_again(tmp_path):
 
 def test_refuses_what_it_can_not_keep(tmp_path):
     X, y = make_data()
-    with pytest.raises(ValueError, match="checkpoint must be None, a string or a path, got 3"):
+    with pytest.raises(
+        ValueError, match="checkpoint must be None, a string or a path, got 3"
+    ):
         kbest(3).fit(X, y)
-    with pytest.raises(ValueError, match="return_estimators=True needs checkpoint=None"):
+    with pytest.raises(
+        ValueError, match="return_estimators=True needs checkpoint=None"
+    ):
         kbest(tmp_path / "file", return_estimators=True).fit(X, y)
     with pytest.raises(ValueError, match="checkpoint can't be used with this scoring"):
         kbest(tmp_path / "file", scoring=lambda *_: 1.0).fit(X, y)
     (tmp_path / "text").write_text("not a database, but text\n" * 50)
-    with pytest.raises(ValueError, match=r"checkpoint '.*text' is not a file of skstab"):
+    with pytest.raises(
+        ValueError, match=r"checkpoint '.*text' is not a file of skstab"
+    ):
         kbest(tmp_path / "text").fit(X, y)
 
 
@@ -266,8 +346,12 @@ def slow_data():
 
 
 def slow_runs(path, marks, seconds=0.05):
-    slow = SlowLogisticRegression(marks=marks, seconds=float(seconds), l1_ratio=1, solver="liblinear", C=0.1)
-    return StabilityCV(slow, cv=BootstrapSplit(30, random_state=0), checkpoint=path, random_state=0)
+    slow = SlowLogisticRegression(
+        marks=marks, seconds=float(seconds), l1_ratio=1, solver="liblinear", C=0.1
+    )
+    return StabilityCV(
+        slow, cv=BootstrapSplit(30, random_state=0), checkpoint=path, random_state=0
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are stopped by signals")
@@ -276,8 +360,12 @@ def test_a_killed_process_loses_at_most_the_run_under_way(tmp_path):
     marks.mkdir()
     n_marks = 0
     for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(marks)], cwd=ROOT)
-        wait_until(lambda: len(pids_of(marks)) >= n_marks + 8 or process.poll() is not None)  # noqa: B023  called here
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path), str(marks)], cwd=ROOT
+        )
+        wait_until(
+            lambda: len(pids_of(marks)) >= n_marks + 8 or process.poll() is not None  # noqa: B023
+        )
         process.send_signal(signal.SIGKILL)
         process.wait()
         n_marks = len(pids_of(marks))

@@ -11,8 +11,18 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import binomtest, ttest_1samp
 from scipy.stats import t as student
-from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.datasets import make_classification, make_multilabel_classification, make_regression
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.datasets import (
+    make_classification,
+    make_multilabel_classification,
+    make_regression,
+)
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.feature_selection import (
@@ -41,7 +51,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from statsmodels.stats.multitest import multipletests
 
-from skstab.metrics import compare_stability, get_measure, jaccard_stability, stability_interval, stability_score
+from skstab.metrics import (
+    compare_stability,
+    get_measure,
+    jaccard_stability,
+    stability_interval,
+    stability_score,
+)
 from skstab.model_selection import BootstrapSplit, StabilityCV, compare_selectors
 from skstab.model_selection._score_tests import holm, mcnemar
 
@@ -50,7 +66,9 @@ CV = BootstrapSplit(8, random_state=0)
 
 
 def make_data(shape=(N, D), **params):
-    return make_classification(*shape, n_informative=4, n_redundant=0, random_state=0, **params)
+    return make_classification(
+        *shape, n_informative=4, n_redundant=0, random_state=0, **params
+    )
 
 
 def l1_logistic(C=0.3):
@@ -66,7 +84,9 @@ def classifiers():
         "filter": filter_of(1),
         "lasso": l1_logistic(),
         "tree": filter_of(6, DecisionTreeClassifier(max_depth=2, random_state=0)),
-        "rfe": make_pipeline(RFE(l1_logistic(1.0), n_features_to_select=4, step=4), GaussianNB()),
+        "rfe": make_pipeline(
+            RFE(l1_logistic(1.0), n_features_to_select=4, step=4), GaussianNB()
+        ),
     }
 
 
@@ -85,11 +105,20 @@ class Scripted(SelectorMixin, BaseEstimator):
 
     def fit(self, X, _y=None):
         rows = X[:, 0].astype(int)
-        own, common = np.random.default_rng([self.seed, *rows]), np.random.default_rng(rows)
+        own, common = (
+            np.random.default_rng([self.seed, *rows]),
+            np.random.default_rng(rows),
+        )
         self.n_features_in_ = X.shape[1]
         self.chosen_ = np.arange(X.shape[1]) < self.always
-        self.chosen_[self.always + own.permutation(X.shape[1] - self.always)[: self.others]] = True
-        self.score_ = self.level + 0.05 * common.standard_normal() + self.noise * own.standard_normal()
+        self.chosen_[
+            self.always + own.permutation(X.shape[1] - self.always)[: self.others]
+        ] = True
+        self.score_ = (
+            self.level
+            + 0.05 * common.standard_normal()
+            + self.noise * own.standard_normal()
+        )
         return self
 
     def _get_support_mask(self):
@@ -110,7 +139,9 @@ def scripted(selectors, **params):
 def corrected_pvalue(differences, share=0.2):
     """The test of Nadeau and Bengio (2003), equation 9, with a constant in place of n_test / n_train."""
     m = len(differences)
-    statistic = np.mean(differences) / np.sqrt((1 / m + share) * np.var(differences, ddof=1))
+    statistic = np.mean(differences) / np.sqrt(
+        (1 / m + share) * np.var(differences, ddof=1)
+    )
     return 2 * student.sf(abs(statistic), m - 1)
 
 
@@ -121,7 +152,9 @@ def losses_of(selector, X, y, splits, loss):
         predicted = clone(selector).fit(X[train], y[train]).predict(X[test])
         for row, value in zip(test, loss(y[test], predicted), strict=True):
             by_row[row].append(value)
-    return np.array([np.mean(values) if values else np.nan for values in by_row.values()])
+    return np.array(
+        [np.mean(values) if values else np.nan for values in by_row.values()]
+    )
 
 
 def is_wrong(y, predicted):
@@ -136,7 +169,12 @@ def row_pvalue(a, b):
 
 def scores_of(selector, X, y, splits, scoring="accuracy"):
     scorer = get_scorer(scoring)
-    return np.array([scorer(clone(selector).fit(X[train], y[train]), X[test], y[test]) for train, test in splits])
+    return np.array(
+        [
+            scorer(clone(selector).fit(X[train], y[train]), X[test], y[test])
+            for train, test in splits
+        ]
+    )
 
 
 def raw(found, of):
@@ -193,7 +231,9 @@ def recorders(*names):
 
 
 @pytest.mark.parametrize(
-    "cv", [CV, BootstrapSplit(5), ShuffleSplit(5), None], ids=["seeded", "varying", "shuffled", "default"]
+    "cv",
+    [CV, BootstrapSplit(5), ShuffleSplit(5), None],
+    ids=["seeded", "varying", "shuffled", "default"],
 )
 def test_every_selector_sees_the_same_resamples(rows, cv):
     X, y = numbered()
@@ -203,14 +243,18 @@ def test_every_selector_sees_the_same_resamples(rows, cv):
     assert len(set(rows.trained["a"])) == len(rows.trained["a"])
 
 
-@pytest.mark.parametrize("as_cv", [lambda splits: splits, iter], ids=["list", "generator"])
+@pytest.mark.parametrize(
+    "as_cv", [lambda splits: splits, iter], ids=["list", "generator"]
+)
 def test_the_resamples_are_those_of_the_splitter(rows, as_cv):
     X, y = numbered()
     splits = list(CV.split(X, y))
     compare_selectors(recorders("a", "b"), X, y, cv=as_cv(splits))
     for name in "ab":
         # The refit on all rows, and each run once.
-        assert sorted(rows.trained[name]) == sorted([tuple(range(N)), *(tuple(train) for train, _ in splits)])
+        assert sorted(rows.trained[name]) == sorted(
+            [tuple(range(N)), *(tuple(train) for train, _ in splits)]
+        )
         assert {tuple(test) for _, test in splits} <= set(rows.predicted[name])
 
 
@@ -234,7 +278,9 @@ def test_default_resamples_are_plain_bootstraps_for_others():
     assert all(len(set(train)) < N for train in trains)
 
 
-@pytest.mark.parametrize("cv", [GroupKFold(4), BootstrapSplit(5, random_state=0)], ids=["folds", "bootstrap"])
+@pytest.mark.parametrize(
+    "cv", [GroupKFold(4), BootstrapSplit(5, random_state=0)], ids=["folds", "bootstrap"]
+)
 def test_groups_reach_the_splitter(rows, cv):
     X, y = numbered()
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(12), 5))
@@ -253,18 +299,26 @@ def random_selectors():
 
 def results_of(found):
     frame = found.frame().drop(columns="fit_time")
-    return pd.concat([frame, found.pvalues("stability"), found.pvalues("score")], axis=1)
+    return pd.concat(
+        [frame, found.pvalues("stability"), found.pvalues("score")], axis=1
+    )
 
 
 def test_an_int_random_state_gives_the_same_for_any_number_of_jobs():
     X, y = make_data()
     found = {
-        (seed, n_jobs): results_of(compare_selectors(random_selectors(), X, y, cv=5, random_state=seed, n_jobs=n_jobs))
+        (seed, n_jobs): results_of(
+            compare_selectors(
+                random_selectors(), X, y, cv=5, random_state=seed, n_jobs=n_jobs
+            )
+        )
         for seed, n_jobs in [(0, 1), (0, None), (0, 2), (1, 1)]
     }
     for n_jobs in (None, 2):
         pd.testing.assert_frame_equal(found[0, n_jobs], found[0, 1], check_exact=True)
-    assert found[1, 1].loc["trees", "stability"] != found[0, 1].loc["trees", "stability"]
+    assert (
+        found[1, 1].loc["trees", "stability"] != found[0, 1].loc["trees", "stability"]
+    )
 
 
 def test_random_state_seeds_the_default_resamples(rows):
@@ -291,7 +345,8 @@ def test_the_selectors_themselves_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("scoring", "measure"), [(None, "nogueira"), ("roc_auc", "jaccard"), ("neg_log_loss", "nogueira")]
+    ("scoring", "measure"),
+    [(None, "nogueira"), ("roc_auc", "jaccard"), ("neg_log_loss", "nogueira")],
 )
 def test_frame_equals_runs_made_by_hand(scoring, measure):
     X, y = make_data()
@@ -303,7 +358,9 @@ def test_frame_equals_runs_made_by_hand(scoring, measure):
     assert frame.index.name == "selector"
     for name, selector in selectors.items():
         row = frame.loc[name]
-        runs = StabilityCV(selector, cv=splits, scoring=scoring, measure=measure).fit(X, y)
+        runs = StabilityCV(selector, cv=splits, scoring=scoring, measure=measure).fit(
+            X, y
+        )
         scores = scores_of(selector, X, y, splits, scoring or "accuracy")
         interval = runs.stability_interval_
         np.testing.assert_allclose(row["score"], scores.mean())
@@ -317,7 +374,9 @@ def test_frame_equals_runs_made_by_hand(scoring, measure):
             interval.low,
             interval.high,
         )
-        np.testing.assert_allclose(row["n_features"], np.asarray(runs.supports_.sum(axis=1)).mean())
+        np.testing.assert_allclose(
+            row["n_features"], np.asarray(runs.supports_.sum(axis=1)).mean()
+        )
         assert row["fit_time"] == found.runs[name].fit_times_.mean() > 0
         assert found.runs[name].stability_interval_ == interval
         assert row["n_failed"] == 0
@@ -325,7 +384,10 @@ def test_frame_equals_runs_made_by_hand(scoring, measure):
 
 def front_by_force(scores, merits):
     points = list(zip(scores, merits, strict=True))
-    return [not any(x >= a and y >= b and (x, y) != (a, b) for x, y in points) for a, b in points]
+    return [
+        not any(x >= a and y >= b and (x, y) != (a, b) for x, y in points)
+        for a, b in points
+    ]
 
 
 def test_on_front_equals_brute_force():
@@ -340,21 +402,38 @@ def test_on_front_equals_brute_force():
 
 
 def test_equals_are_on_the_front_together():
-    frame = scripted({"a": Scripted(), "worse": Scripted(level=0.7), "b": Scripted()}).frame()
+    frame = scripted(
+        {"a": Scripted(), "worse": Scripted(level=0.7), "b": Scripted()}
+    ).frame()
     assert frame["on_front"].tolist() == [True, False, True]
 
 
 def test_regression():
     X, y = make_regression(N, D, n_informative=4, noise=40.0, random_state=0)
-    selectors = {"lasso": Lasso(10.0), "filter": make_pipeline(SelectKBest(f_regression, k=3), LinearRegression())}
+    selectors = {
+        "lasso": Lasso(10.0),
+        "filter": make_pipeline(SelectKBest(f_regression, k=3), LinearRegression()),
+    }
     splits = list(CV.split(X))
-    loss = {None: lambda y, p: (y - p) ** 2 / np.var(y), "neg_mean_absolute_error": lambda y, p: np.abs(y - p)}
+    loss = {
+        None: lambda y, p: (y - p) ** 2 / np.var(y),
+        "neg_mean_absolute_error": lambda y, p: np.abs(y - p),
+    }
     for scoring, row_loss in loss.items():
         found = compare_selectors(selectors, X, y, cv=CV, scoring=scoring)
-        scores = {name: scores_of(model, X, y, splits, scoring or "r2") for name, model in selectors.items()}
-        np.testing.assert_allclose(found.frame()["score"], [values.mean() for values in scores.values()])
-        expected = row_pvalue(*(losses_of(model, X, y, splits, row_loss) for model in selectors.values()))
-        np.testing.assert_allclose(found.pvalues("score").loc["lasso", "filter"], expected)
+        scores = {
+            name: scores_of(model, X, y, splits, scoring or "r2")
+            for name, model in selectors.items()
+        }
+        np.testing.assert_allclose(
+            found.frame()["score"], [values.mean() for values in scores.values()]
+        )
+        expected = row_pvalue(
+            *(losses_of(model, X, y, splits, row_loss) for model in selectors.values())
+        )
+        np.testing.assert_allclose(
+            found.pvalues("score").loc["lasso", "filter"], expected
+        )
 
 
 # -- P-values ----------------------------------------------------------------------------------------------------------
@@ -371,8 +450,12 @@ def test_pvalues_are_a_symmetric_table_with_unit_diagonal(compared, of, adjust):
 
 
 def test_pvalues_are_of_stability_unless_asked_otherwise(compared):
-    pd.testing.assert_frame_equal(compared.pvalues(), compared.pvalues("stability", adjust=True))
-    with pytest.raises(ValueError, match="of must be 'stability' or 'score', got 'accuracy'"):
+    pd.testing.assert_frame_equal(
+        compared.pvalues(), compared.pvalues("stability", adjust=True)
+    )
+    with pytest.raises(
+        ValueError, match="of must be 'stability' or 'score', got 'accuracy'"
+    ):
         compared.pvalues("accuracy")
 
 
@@ -387,29 +470,50 @@ def test_pvalues_are_adjusted_after_holm(compared, of):
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 15])
 def test_holm_equals_statsmodels(size):
     for seed in range(5):
-        pvalues = np.random.default_rng(seed).choice([0.0, 1e-6, 0.004, 0.01, 0.02, 0.03, 0.2, 0.5, 1.0], size)
-        np.testing.assert_allclose(holm(pvalues), multipletests(pvalues, method="holm")[1])
+        pvalues = np.random.default_rng(seed).choice(
+            [0.0, 1e-6, 0.004, 0.01, 0.02, 0.03, 0.2, 0.5, 1.0], size
+        )
+        np.testing.assert_allclose(
+            holm(pvalues), multipletests(pvalues, method="holm")[1]
+        )
 
 
-@pytest.mark.parametrize("measure", ["nogueira", "jaccard", "importance_weighted", "spearman"])
+@pytest.mark.parametrize(
+    "measure", ["nogueira", "jaccard", "importance_weighted", "spearman"]
+)
 def test_stabilities_are_compared_in_pairs(measure):
     X, y = make_data()
-    selectors = {"filter": filter_of(3), "lasso": l1_logistic(), "dense lasso": l1_logistic(1.0)}
+    selectors = {
+        "filter": filter_of(3),
+        "lasso": l1_logistic(),
+        "dense lasso": l1_logistic(1.0),
+    }
     found = compare_selectors(selectors, X, y, cv=CV, measure=measure)
     splits = list(CV.split(X, y))
     tables = {}
     for name, selector in selectors.items():
         runs = StabilityCV(selector, cv=splits).fit(X, y)
-        table = runs.importances_ if measure in ("importance_weighted", "spearman") else runs.supports_
+        table = (
+            runs.importances_
+            if measure in ("importance_weighted", "spearman")
+            else runs.supports_
+        )
         tables[name] = table.toarray() if hasattr(table, "toarray") else table
-        np.testing.assert_allclose(found.frame().loc[name, "stability"], stability_score(tables[name], measure=measure))
+        np.testing.assert_allclose(
+            found.frame().loc[name, "stability"],
+            stability_score(tables[name], measure=measure),
+        )
     for (a, b), value in raw(found, "stability").items():
         expected = compare_stability(tables[a], tables[b], measure=measure, paired=True)
         np.testing.assert_allclose(value, expected.pvalue)
         difference = found.difference(a, b)
         np.testing.assert_allclose(difference.difference, expected.difference)
-        np.testing.assert_allclose([difference.low, difference.high], [expected.low, expected.high])
-        assert not np.isclose(value, compare_stability(tables[a], tables[b], measure=measure).pvalue)
+        np.testing.assert_allclose(
+            [difference.low, difference.high], [expected.low, expected.high]
+        )
+        assert not np.isclose(
+            value, compare_stability(tables[a], tables[b], measure=measure).pvalue
+        )
 
 
 def test_a_difference_of_unknown_selectors_is_an_error(compared):
@@ -419,14 +523,22 @@ def test_a_difference_of_unknown_selectors_is_an_error(compared):
 
 
 @pytest.mark.parametrize(
-    "cv", [CV, ShuffleSplit(8, test_size=0.3, random_state=0), RepeatedKFold(n_splits=3, n_repeats=2)]
+    "cv",
+    [
+        CV,
+        ShuffleSplit(8, test_size=0.3, random_state=0),
+        RepeatedKFold(n_splits=3, n_repeats=2),
+    ],
 )
 def test_scores_that_are_means_over_rows_are_compared_row_by_row(cv):
     X, y = make_data()
     splits = list(cv.split(X, y))
     selectors = classifiers()
     found = compare_selectors(selectors, X, y, cv=splits)
-    losses = {name: losses_of(selector, X, y, splits, is_wrong) for name, selector in selectors.items()}
+    losses = {
+        name: losses_of(selector, X, y, splits, is_wrong)
+        for name, selector in selectors.items()
+    }
     for (a, b), value in raw(found, "score").items():
         np.testing.assert_allclose(value, row_pvalue(losses[a], losses[b]))
 
@@ -437,8 +549,12 @@ def test_other_scores_are_compared_by_the_t_test_with_a_larger_variance(scoring)
     splits = list(CV.split(X, y))
     selectors = {"a": filter_of(1), "b": filter_of(5)}
     found = compare_selectors(selectors, X, y, cv=splits, scoring=scoring)
-    a, b = (scores_of(selector, X, y, splits, scoring) for selector in selectors.values())
-    np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], corrected_pvalue(a - b))
+    a, b = (
+        scores_of(selector, X, y, splits, scoring) for selector in selectors.values()
+    )
+    np.testing.assert_allclose(
+        found.pvalues("score").loc["a", "b"], corrected_pvalue(a - b)
+    )
 
 
 def test_rows_of_one_group_are_one_unit():
@@ -446,17 +562,24 @@ def test_rows_of_one_group_are_one_unit():
     groups = np.arange(N) // 3
     selectors = {"a": filter_of(1), "b": filter_of(5)}
     cv = GroupKFold(5)
-    found = compare_selectors(selectors, X, y, cv=cv, groups=groups, scoring="balanced_accuracy")
+    found = compare_selectors(
+        selectors, X, y, cv=cv, groups=groups, scoring="balanced_accuracy"
+    )
     a, b = (found.runs[name].runs_.row_losses["balanced_accuracy"] for name in "ab")
     differences = np.nanmean(b - a, axis=0)
-    totals = [np.sum(differences[groups == group] - differences.mean()) for group in range(N // 3)]
+    totals = [
+        np.sum(differences[groups == group] - differences.mean())
+        for group in range(N // 3)
+    ]
     error = np.sqrt(np.sum(np.square(totals)) * 20 / 19) / N
     expected = 2 * student.sf(abs(differences.mean() / error), 19)
     np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], expected)
 
 
 def test_scores_that_differ_always_by_the_same():
-    found = scripted({"a": Scripted(level=0.75), "b": Scripted(level=0.5), "c": Scripted(level=0.75)})
+    found = scripted(
+        {"a": Scripted(level=0.75), "b": Scripted(level=0.5), "c": Scripted(level=0.75)}
+    )
     table = found.pvalues("score")
     assert table.loc["a", "c"] == 1
     assert table.loc["a", "b"] < 1e-12
@@ -477,7 +600,9 @@ def mcnemar_pvalue(predictions, y):
     return mid_pvalue(int(np.sum(a & ~b)), int(np.sum(~a & b)))
 
 
-@pytest.mark.parametrize(("only_a", "only_b"), [(0, 0), (0, 1), (3, 3), (2, 9), (12, 5), (40, 41)])
+@pytest.mark.parametrize(
+    ("only_a", "only_b"), [(0, 0), (0, 1), (3, 3), (2, 9), (12, 5), (40, 41)]
+)
 def test_mcnemar_is_below_the_exact_test_by_half_the_outcome(only_a, only_b):
     value = mcnemar(only_a, only_b)
     np.testing.assert_allclose(value, mid_pvalue(only_a, only_b), rtol=1e-12)
@@ -487,18 +612,29 @@ def test_mcnemar_is_below_the_exact_test_by_half_the_outcome(only_a, only_b):
         np.testing.assert_allclose(value, exact - at)
 
 
-@pytest.mark.parametrize("cv", [KFold(5, shuffle=True, random_state=0), StratifiedKFold(4), 3], ids=str)
+@pytest.mark.parametrize(
+    "cv", [KFold(5, shuffle=True, random_state=0), StratifiedKFold(4), 3], ids=str
+)
 @pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"]], ids=["numbers", "strings"])
 def test_scores_of_folds_are_compared_by_mcnemar(cv, labels):
     X, y = make_data((100, D))
     y = np.array(labels)[y]
-    selectors = {"filter": filter_of(4), "one": filter_of(1), "off": filter_of(3, GaussianNB(priors=[0.05, 0.95]))}
+    selectors = {
+        "filter": filter_of(4),
+        "one": filter_of(1),
+        "off": filter_of(3, GaussianNB(priors=[0.05, 0.95])),
+    }
     found = compare_selectors(selectors, X, y, cv=cv)
-    predictions = {name: cross_val_predict(selector, X, y, cv=cv) for name, selector in selectors.items()}
+    predictions = {
+        name: cross_val_predict(selector, X, y, cv=cv)
+        for name, selector in selectors.items()
+    }
     values = raw(found, "score")
     assert min(values.values()) < 0.3
     for (a, b), value in values.items():
-        np.testing.assert_allclose(value, mcnemar_pvalue([predictions[a], predictions[b]], y))
+        np.testing.assert_allclose(
+            value, mcnemar_pvalue([predictions[a], predictions[b]], y)
+        )
 
 
 def test_mcnemar_of_several_labels_is_about_rows_that_are_wholly_right():
@@ -506,11 +642,18 @@ def test_mcnemar_of_several_labels_is_about_rows_that_are_wholly_right():
     X, y = make_multilabel_classification(60, 8, n_classes=3, random_state=0)
     tree = DecisionTreeClassifier(random_state=0)
     selectors = {
-        "a": make_pipeline(SelectFromModel(tree, max_features=1, threshold=-np.inf), tree),
-        "b": make_pipeline(SelectFromModel(tree, max_features=5, threshold=-np.inf), tree),
+        "a": make_pipeline(
+            SelectFromModel(tree, max_features=1, threshold=-np.inf), tree
+        ),
+        "b": make_pipeline(
+            SelectFromModel(tree, max_features=5, threshold=-np.inf), tree
+        ),
     }
     found = compare_selectors(selectors, X, y, cv=KFold(4))
-    right = [(cross_val_predict(s, X, y, cv=KFold(4)) == y).all(axis=1) for s in selectors.values()]
+    right = [
+        (cross_val_predict(s, X, y, cv=KFold(4)) == y).all(axis=1)
+        for s in selectors.values()
+    ]
     expected = mcnemar_pvalue(right, np.ones(60, dtype=bool))
     assert expected < 0.95
     np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], expected)
@@ -525,9 +668,13 @@ def test_mcnemar_of_classifiers_that_err_on_the_same_rows():
 def test_mcnemar_needs_every_row_once():
     X, y = make_data()
     selectors = {"a": filter_of(1), "b": filter_of(5, GaussianNB(priors=[0.05, 0.95]))}
-    splits = list(PredefinedSplit(np.arange(N) % 5 - 1).split())  # a fifth of the rows is never tested
+    splits = list(
+        PredefinedSplit(np.arange(N) % 5 - 1).split()
+    )  # a fifth of the rows is never tested
     found = compare_selectors(selectors, X, y, cv=splits)
-    a, b = (losses_of(selector, X, y, splits, is_wrong) for selector in selectors.values())
+    a, b = (
+        losses_of(selector, X, y, splits, is_wrong) for selector in selectors.values()
+    )
     np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], row_pvalue(a, b))
 
 
@@ -537,7 +684,10 @@ def test_numbers_are_compared_by_their_squared_errors():
     splits = list(KFold(4).split(X))
     found = compare_selectors(selectors, X, y, cv=splits)
     # R² of a fold is one minus the mean of the squared errors over the variance of the fold.
-    a, b = (losses_of(s, X, y, splits, lambda y, p: (y - p) ** 2 / np.var(y)) for s in selectors.values())
+    a, b = (
+        losses_of(s, X, y, splits, lambda y, p: (y - p) ** 2 / np.var(y))
+        for s in selectors.values()
+    )
     np.testing.assert_allclose(found.frame()["score"], [1 - a.mean(), 1 - b.mean()])
     np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], row_pvalue(a, b))
 
@@ -545,7 +695,9 @@ def test_numbers_are_compared_by_their_squared_errors():
 def test_a_target_of_one_column_is_a_target():
     X, y = make_regression(N, D, n_informative=4, noise=40.0, random_state=0)
     selectors = {"a": Lasso(10.0), "b": Lasso(30.0)}
-    plain, column = (compare_selectors(selectors, X, target, cv=3) for target in (y, y[:, None]))
+    plain, column = (
+        compare_selectors(selectors, X, target, cv=3) for target in (y, y[:, None])
+    )
     np.testing.assert_allclose(column.pvalues("score"), plain.pvalues("score"))
     np.testing.assert_allclose(column.frame()["score_se"], plain.frame()["score_se"])
 
@@ -582,12 +734,24 @@ def with_failures(cv):
     with pytest.warns(FitFailedWarning):
         found = compare_selectors(selectors, X, y, cv=splits)
     succeeded = {name: [True] * len(splits) for name in selectors}
-    succeeded |= {name: [row in train for train, _ in splits] for row, name in enumerate(["zero", "one"])}
-    return X, y, splits, selectors, found, {name: np.array(done) for name, done in succeeded.items()}
+    succeeded |= {
+        name: [row in train for train, _ in splits]
+        for row, name in enumerate(["zero", "one"])
+    }
+    return (
+        X,
+        y,
+        splits,
+        selectors,
+        found,
+        {name: np.array(done) for name, done in succeeded.items()},
+    )
 
 
 def test_pairs_use_the_resamples_on_which_both_succeeded():
-    X, y, splits, selectors, found, succeeded = with_failures(ShuffleSplit(14, test_size=0.4, random_state=0))
+    X, y, splits, selectors, found, succeeded = with_failures(
+        ShuffleSplit(14, test_size=0.4, random_state=0)
+    )
     frame = found.frame()
     n_failed = [np.sum(~done) for done in succeeded.values()]
     assert 2 <= n_failed[0] <= 8
@@ -595,17 +759,32 @@ def test_pairs_use_the_resamples_on_which_both_succeeded():
     assert (succeeded["zero"] != succeeded["one"]).sum() > 2
     assert frame["n_failed"].tolist() == n_failed
     stabilities, scores = raw(found, "stability"), raw(found, "score")
-    plain = {name: selector[1] if name in ("zero", "one") else selector for name, selector in selectors.items()}
+    plain = {
+        name: selector[1] if name in ("zero", "one") else selector
+        for name, selector in selectors.items()
+    }
     for a, b in combinations(selectors, 2):
-        both = [split for split, done in zip(splits, succeeded[a] & succeeded[b], strict=True) if done]
-        tables = [StabilityCV(plain[name], cv=both).fit(X, y).supports_ for name in (a, b)]
-        np.testing.assert_allclose(stabilities[a, b], compare_stability(*tables, paired=True).pvalue)
-        expected = row_pvalue(*(losses_of(plain[name], X, y, both, is_wrong) for name in (a, b)))
+        both = [
+            split
+            for split, done in zip(splits, succeeded[a] & succeeded[b], strict=True)
+            if done
+        ]
+        tables = [
+            StabilityCV(plain[name], cv=both).fit(X, y).supports_ for name in (a, b)
+        ]
+        np.testing.assert_allclose(
+            stabilities[a, b], compare_stability(*tables, paired=True).pvalue
+        )
+        expected = row_pvalue(
+            *(losses_of(plain[name], X, y, both, is_wrong) for name in (a, b))
+        )
         np.testing.assert_allclose(scores[a, b], expected)
 
 
 def test_failed_runs_are_no_part_of_the_frame():
-    X, y, splits, _, found, succeeded = with_failures(ShuffleSplit(10, test_size=0.3, random_state=0))
+    X, y, splits, _, found, succeeded = with_failures(
+        ShuffleSplit(10, test_size=0.3, random_state=0)
+    )
     done = [split for split, ok in zip(splits, succeeded["zero"], strict=True) if ok]
     row = found.frame().loc["zero"]
     runs = StabilityCV(l1_logistic(), cv=done).fit(X, y)
@@ -616,9 +795,17 @@ def test_failed_runs_are_no_part_of_the_frame():
 
 def test_failed_folds_leave_the_rows_of_the_others():
     X, y, splits, selectors, found, succeeded = with_failures(KFold(6))
-    both = [split for split, done in zip(splits, succeeded["zero"] & succeeded["one"], strict=True) if done]
+    both = [
+        split
+        for split, done in zip(
+            splits, succeeded["zero"] & succeeded["one"], strict=True
+        )
+        if done
+    ]
     assert len(both) < 6
-    a, b = (losses_of(selectors[name][1], X, y, both, is_wrong) for name in ("zero", "one"))
+    a, b = (
+        losses_of(selectors[name][1], X, y, both, is_wrong) for name in ("zero", "one")
+    )
     np.testing.assert_allclose(raw(found, "score")["zero", "one"], row_pvalue(a, b))
 
 
@@ -639,8 +826,12 @@ def test_missing_scores_are_left_out():
     a, b = (whole.runs[name].scores_["score"] for name in "ab")
     row = found.frame().loc["a"]
     np.testing.assert_allclose(row["score"], a[known].mean())
-    np.testing.assert_allclose(row["score_se"], np.sqrt(1 / known.sum() + 0.2) * a[known].std(ddof=1))
-    np.testing.assert_allclose(found.pvalues("score").loc["a", "b"], corrected_pvalue((a - b)[known]))
+    np.testing.assert_allclose(
+        row["score_se"], np.sqrt(1 / known.sum() + 0.2) * a[known].std(ddof=1)
+    )
+    np.testing.assert_allclose(
+        found.pvalues("score").loc["a", "b"], corrected_pvalue((a - b)[known])
+    )
 
 
 # -- the recommendation ------------------------------------------------------------------------------------------------
@@ -663,8 +854,16 @@ def recommended_by_force(found, level=0.05, margin=None):
     scores, stability = scripted_scores(found), found.frame()["stability"]
     best = max(scores, key=lambda name: scores[name].mean())
     accepted = found.frame().loc[best, "score_se"] if margin is None else margin
-    left = [name for name in scores if name == best or upper_loss(scores[best], scores[name], level) < accepted]
-    return max(left, key=lambda name: (stability[name], scores[name].mean())), best, left
+    left = [
+        name
+        for name in scores
+        if name == best or upper_loss(scores[best], scores[name], level) < accepted
+    ]
+    return (
+        max(left, key=lambda name: (stability[name], scores[name].mean())),
+        best,
+        left,
+    )
 
 
 def test_recommendation_by_brute_force():
@@ -672,7 +871,12 @@ def test_recommendation_by_brute_force():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         selectors = {
-            f"s{number}": Scripted(100 * seed + number, rng.uniform(0.78, 0.82), 0.03, others=int(rng.integers(1, 8)))
+            f"s{number}": Scripted(
+                100 * seed + number,
+                rng.uniform(0.78, 0.82),
+                0.03,
+                others=int(rng.integers(1, 8)),
+            )
             for number in range(4)
         }
         found = scripted(selectors)
@@ -687,20 +891,29 @@ def test_recommendation_by_brute_force():
 
 def test_the_best_is_taken_where_none_is_shown_to_be_as_good():
     # The more stable one is not significantly worse, which is no evidence that it is as good.
-    selectors = {"loose": Scripted(1, level=0.82, noise=0.2, others=5), "firm": Scripted(2, noise=0.2, others=1)}
+    selectors = {
+        "loose": Scripted(1, level=0.82, noise=0.2, others=5),
+        "firm": Scripted(2, noise=0.2, others=1),
+    }
     found = scripted(selectors)
     frame = found.frame()
     best = frame["score"].idxmax()
     other = next(name for name in selectors if name != best)
     assert found.pvalues("score").loc["loose", "firm"] > 0.05
-    assert upper_loss(*(scripted_scores(found)[name] for name in (best, other))) > frame.loc[best, "score_se"]
+    assert (
+        upper_loss(*(scripted_scores(found)[name] for name in (best, other)))
+        > frame.loc[best, "score_se"]
+    )
     selector, reason = found.recommend()
     assert selector == best
     assert f"Not shown to be about as good: {other}" in reason
 
 
 def test_the_more_stable_one_is_taken_where_it_is_shown_to_be_as_good():
-    selectors = {"loose": Scripted(1, level=0.805, noise=0.01, others=5), "firm": Scripted(2, noise=0.01, others=1)}
+    selectors = {
+        "loose": Scripted(1, level=0.805, noise=0.01, others=5),
+        "firm": Scripted(2, noise=0.01, others=1),
+    }
     found = scripted(selectors)
     frame = found.frame()
     assert frame["score"].idxmax() == "loose"
@@ -710,14 +923,20 @@ def test_the_more_stable_one_is_taken_where_it_is_shown_to_be_as_good():
     assert reason.startswith("Take firm: ")
     ends = f"95% interval {row['stability_low']:.2f} to {row['stability_high']:.2f}, resampling error"
     assert f"{row['stability']:.2f} ({ends})" in reason
-    assert f"scores {row['score']:.3f} against {frame.loc['loose', 'score']:.3f} of loose" in reason
+    assert (
+        f"scores {row['score']:.3f} against {frame.loc['loose', 'score']:.3f} of loose"
+        in reason
+    )
     assert "Not shown" not in reason
     assert str(found.recommend()) == reason
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.02, 1.0])
 def test_the_margin_is_the_users(margin):
-    selectors = {"loose": Scripted(1, level=0.805, noise=0.01, others=5), "firm": Scripted(2, noise=0.01, others=1)}
+    selectors = {
+        "loose": Scripted(1, level=0.805, noise=0.01, others=5),
+        "firm": Scripted(2, noise=0.01, others=1),
+    }
     expected = recommended_by_force(scripted(selectors), margin=margin)[0]
     assert scripted(selectors).recommend(margin=margin).selector == expected
     assert scripted(selectors, margin=margin).recommend().selector == expected
@@ -726,7 +945,9 @@ def test_the_margin_is_the_users(margin):
 
 @pytest.mark.parametrize("margin", [-1, "two_se", None, True])
 def test_refuses_other_margins(margin):
-    with pytest.raises(ValueError, match="margin must be 'one_se' or a number of at least 0"):
+    with pytest.raises(
+        ValueError, match="margin must be 'one_se' or a number of at least 0"
+    ):
         scripted({"a": Scripted(1), "b": Scripted(2)}, margin=margin)
 
 
@@ -737,7 +958,12 @@ def test_refuses_other_levels(level):
 
 
 def test_among_equally_stable_selectors_the_better_score_is_recommended():
-    found = scripted({"a": Scripted(1, level=0.79, noise=0.03, others=0), "b": Scripted(2, noise=0.03, others=0)})
+    found = scripted(
+        {
+            "a": Scripted(1, level=0.79, noise=0.03, others=0),
+            "b": Scripted(2, noise=0.03, others=0),
+        }
+    )
     assert found.frame()["stability"].tolist() == [1, 1]
     assert found.frame()["score"].idxmax() == "b"
     assert found.recommend().selector == "b"
@@ -746,7 +972,10 @@ def test_among_equally_stable_selectors_the_better_score_is_recommended():
 @pytest.mark.filterwarnings("ignore:all runs agree:RuntimeWarning")
 def test_a_selector_that_selects_nothing_is_not_a_choice():
     # As in pareto_front: choosing nothing is trivially stable.
-    selectors = {"nothing": Scripted(1, always=0, others=0), "some": Scripted(2, level=0.79, noise=0.03)}
+    selectors = {
+        "nothing": Scripted(1, always=0, others=0),
+        "some": Scripted(2, level=0.79, noise=0.03),
+    }
     found = scripted(selectors)
     frame, chosen = found.frame(), found.recommend().selector
     assert frame["on_front"].tolist() == [False, True]
@@ -756,7 +985,9 @@ def test_a_selector_that_selects_nothing_is_not_a_choice():
 def test_none_is_recommended_where_nothing_predicts():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 30)), np.arange(80) % 2
-    found = compare_selectors({"a": filter_of(2), "b": filter_of(5)}, X, y, random_state=0)
+    found = compare_selectors(
+        {"a": filter_of(2), "b": filter_of(5)}, X, y, random_state=0
+    )
     selector, reason = found.recommend()
     assert selector is None
     frame = found.frame()
@@ -769,7 +1000,9 @@ def test_none_is_recommended_where_nothing_predicts():
 def test_the_dummy_is_that_of_scikit_learn(scoring):
     X, y = make_data(weights=[0.7])
     splits = list(CV.split(X, y))
-    found = compare_selectors({"a": filter_of(2), "b": filter_of(5)}, X, y, cv=splits, scoring=scoring)
+    found = compare_selectors(
+        {"a": filter_of(2), "b": filter_of(5)}, X, y, cv=splits, scoring=scoring
+    )
     expected = scores_of(DummyClassifier(), X, y, splits, scoring or "accuracy")
     np.testing.assert_allclose(found.dummy.scores, expected)
 
@@ -791,7 +1024,9 @@ def test_a_named_score_puts_a_model_behind_bare_selectors(regression):
     X, y = make_regression(N, D, random_state=0) if regression else make_data()
     score = f_regression if regression else f_classif
     scoring = "r2" if regression else "accuracy"
-    found = compare_selectors([SelectKBest(score, k=2), SelectKBest(score, k=6)], X, y, cv=CV, scoring=scoring)
+    found = compare_selectors(
+        [SelectKBest(score, k=2), SelectKBest(score, k=6)], X, y, cv=CV, scoring=scoring
+    )
     model = Ridge() if regression else LogisticRegression(max_iter=1000)
     by_hand = make_pipeline(SelectKBest(score, k=2), StandardScaler(), model)
     scores = scores_of(by_hand, X, y, list(CV.split(X, y)), scoring)
@@ -803,14 +1038,24 @@ def test_a_named_score_puts_a_model_behind_bare_selectors(regression):
 
 
 def test_overlap_compares_selections_on_the_same_resample(compared):
-    supports = {name: np.asarray(csr_array(runs.supports_).toarray(), bool) for name, runs in compared.runs.items()}
+    supports = {
+        name: np.asarray(csr_array(runs.supports_).toarray(), bool)
+        for name, runs in compared.runs.items()
+    }
     table, shared = compared.overlap(measure="jaccard"), compared.shared_features()
     for a, b in combinations(supports, 2):
         pairs = list(zip(supports[a], supports[b], strict=True))
-        np.testing.assert_allclose(table.loc[a, b], np.mean([(x & y).sum() / (x | y).sum() for x, y in pairs]))
-        np.testing.assert_allclose(shared.loc[b, a], np.mean([(x & y).sum() for x, y in pairs]))
+        np.testing.assert_allclose(
+            table.loc[a, b], np.mean([(x & y).sum() / (x | y).sum() for x, y in pairs])
+        )
+        np.testing.assert_allclose(
+            shared.loc[b, a], np.mean([(x & y).sum() for x, y in pairs])
+        )
         assert table.loc[a, b] == table.loc[b, a]
-    np.testing.assert_allclose(np.diag(table), [jaccard_stability(runs.supports_) for runs in compared.runs.values()])
+    np.testing.assert_allclose(
+        np.diag(table),
+        [jaccard_stability(runs.supports_) for runs in compared.runs.values()],
+    )
 
 
 def test_agreement_of_predictions_of_classes(compared):
@@ -818,22 +1063,37 @@ def test_agreement_of_predictions_of_classes(compared):
     splits = list(CV.split(X, y))
     predicted = {
         name: [
-            dict(zip(test, clone(s).fit(X[train], y[train]).predict(X[test]), strict=True)) for train, test in splits
+            dict(
+                zip(
+                    test, clone(s).fit(X[train], y[train]).predict(X[test]), strict=True
+                )
+            )
+            for train, test in splits
         ]
         for name, s in classifiers().items()
     }
     table = compared.agreement()
     for a, b in combinations(predicted, 2):
-        same = [p[row] == q[row] for p, q in zip(predicted[a], predicted[b], strict=True) for row in p]
+        same = [
+            p[row] == q[row]
+            for p, q in zip(predicted[a], predicted[b], strict=True)
+            for row in p
+        ]
         np.testing.assert_allclose(table.loc[a, b], np.mean(same))
     for name, runs in predicted.items():
-        same = [p[row] == q[row] for p, q in combinations(runs, 2) for row in p.keys() & q.keys()]
+        same = [
+            p[row] == q[row]
+            for p, q in combinations(runs, 2)
+            for row in p.keys() & q.keys()
+        ]
         np.testing.assert_allclose(table.loc[name, name], np.mean(same))
 
 
 def test_agreement_of_predicted_numbers_is_a_correlation():
     X, y = make_regression(N, D, n_informative=4, noise=10.0, random_state=0)
-    found = compare_selectors({"a": Lasso(1.0), "same": Lasso(1.0), "b": Lasso(60.0)}, X, y, cv=CV)
+    found = compare_selectors(
+        {"a": Lasso(1.0), "same": Lasso(1.0), "b": Lasso(60.0)}, X, y, cv=CV
+    )
     table = found.agreement()
     np.testing.assert_allclose(table.loc["a", "same"], 1.0)
     assert 0 < table.loc["a", "b"] < 1
@@ -871,14 +1131,26 @@ def test_lower_is_more_stable_for_krizek():
         np.testing.assert_allclose(frame.loc[name, "stability"], interval.estimate)
         np.testing.assert_allclose(frame.loc[name, "stability_low"], interval.low)
     assert frame["stability"].idxmin() == "firm"
-    assert frame["on_front"].tolist() == front_by_force(frame["score"], -frame["stability"]) == [True, True, False]
+    assert (
+        frame["on_front"].tolist()
+        == front_by_force(frame["score"], -frame["stability"])
+        == [True, True, False]
+    )
     for (a, b), value in raw(found, "stability").items():
-        np.testing.assert_allclose(value, compare_stability(tables[a], tables[b], measure="krizek", paired=True).pvalue)
+        np.testing.assert_allclose(
+            value,
+            compare_stability(
+                tables[a], tables[b], measure="krizek", paired=True
+            ).pvalue,
+        )
     assert found.recommend().selector == "firm"
 
 
 def test_the_sentence_does_not_call_the_lowest_value_the_highest():
-    found = scripted({"loose": Scripted(1, others=3), "firm": Scripted(2, others=1)}, measure="krizek")
+    found = scripted(
+        {"loose": Scripted(1, others=3), "firm": Scripted(2, others=1)},
+        measure="krizek",
+    )
     selector, reason = found.recommend()
     assert selector == found.frame()["stability"].idxmin() == "firm"
     assert "the highest" not in reason
@@ -888,13 +1160,19 @@ def test_a_measure_may_be_a_function_or_an_object():
     selectors = {"loose": Scripted(1, others=3), "firm": Scripted(2, others=1)}
     named = results_of(scripted(selectors, measure="jaccard"))
     for measure in (jaccard_stability, get_measure("jaccard")):
-        pd.testing.assert_frame_equal(results_of(scripted(selectors, measure=measure)), named)
+        pd.testing.assert_frame_equal(
+            results_of(scripted(selectors, measure=measure)), named
+        )
 
 
 # -- input -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [lambda X: X.tolist(), pd.DataFrame, csr_array], ids=["lists", "frame", "sparse"])
+@pytest.mark.parametrize(
+    "form",
+    [lambda X: X.tolist(), pd.DataFrame, csr_array],
+    ids=["lists", "frame", "sparse"],
+)
 @pytest.mark.parametrize("cv", [CV, StratifiedKFold(4)], ids=["bootstrap", "folds"])
 def test_any_form_of_data(form, cv):
     X, y = make_data()
@@ -907,32 +1185,52 @@ def test_any_form_of_data(form, cv):
 
 @pytest.mark.parametrize(
     "selectors",
-    [{}, {"lasso": l1_logistic()}, [l1_logistic()], [("a", l1_logistic()), ("b", l1_logistic())], l1_logistic()],
+    [
+        {},
+        {"lasso": l1_logistic()},
+        [l1_logistic()],
+        [("a", l1_logistic()), ("b", l1_logistic())],
+        l1_logistic(),
+    ],
     ids=["none", "one", "list of one", "pairs", "estimator"],
 )
 def test_refuses_other_than_several(selectors):
     X, y = make_data()
-    with pytest.raises(ValueError, match="selectors must be a dict or list of at least 2 estimators, got"):
+    with pytest.raises(
+        ValueError,
+        match="selectors must be a dict or list of at least 2 estimators, got",
+    ):
         compare_selectors(selectors, X, y)
 
 
-@pytest.mark.parametrize("scoring", [["accuracy", "roc_auc"], ("accuracy",), {"a": "accuracy"}])
+@pytest.mark.parametrize(
+    "scoring", [["accuracy", "roc_auc"], ("accuracy",), {"a": "accuracy"}]
+)
 def test_refuses_several_scorers(scoring):
     X, y = make_data()
-    with pytest.raises(ValueError, match=r"scoring must be None, a string or a callable.*one score"):
+    with pytest.raises(
+        ValueError, match=r"scoring must be None, a string or a callable.*one score"
+    ):
         compare_selectors(classifiers(), X, y, scoring=scoring)
 
 
 def test_refuses_a_measure_as_a_score():
     X, y = make_data()
-    with pytest.raises(ValueError, match=r"^scoring='nogueira' is a measure of stability.*give it as measure"):
+    with pytest.raises(
+        ValueError,
+        match=r"^scoring='nogueira' is a measure of stability.*give it as measure",
+    ):
         compare_selectors(classifiers(), X, y, scoring="nogueira")
 
 
 def test_names_the_selector_that_has_no_score():
     X, y = make_data()
-    with pytest.raises(ValueError, match="selector 'alone' has no score: put a model behind it"):
-        compare_selectors({"lasso": l1_logistic(), "alone": SelectKBest(k=3)}, X, y, cv=CV)
+    with pytest.raises(
+        ValueError, match="selector 'alone' has no score: put a model behind it"
+    ):
+        compare_selectors(
+            {"lasso": l1_logistic(), "alone": SelectKBest(k=3)}, X, y, cv=CV
+        )
 
 
 def test_a_callable_scores_where_there_is_no_score():
@@ -943,13 +1241,20 @@ def test_a_callable_scores_where_there_is_no_score():
 
     selectors = {"two": SelectKBest(k=2), "three": SelectKBest(k=3)}
     found = compare_selectors(selectors, X, y, cv=CV, scoring=mean_score)
-    expected = np.mean([SelectKBest().fit(X[train], y[train]).scores_.mean() for train, _ in CV.split(X, y)])
+    expected = np.mean(
+        [
+            SelectKBest().fit(X[train], y[train]).scores_.mean()
+            for train, _ in CV.split(X, y)
+        ]
+    )
     np.testing.assert_allclose(found.frame()["score"], expected)
 
 
 def test_two_resamples_have_no_interval():
     X, y = make_data()
-    frame = compare_selectors({"filter": filter_of(3), "lasso": l1_logistic()}, X, y, cv=2).frame()
+    frame = compare_selectors(
+        {"filter": filter_of(3), "lasso": l1_logistic()}, X, y, cv=2
+    ).frame()
     assert frame[["stability_low", "stability_high"]].isna().all(axis=None)
     assert frame["stability"].notna().all()
 
@@ -957,7 +1262,9 @@ def test_two_resamples_have_no_interval():
 def test_progress_is_reported_selector_by_selector():
     X, y = make_classification(60, 6, n_informative=3, n_redundant=0, random_state=0)
     selectors, seen = {f"best {k}": SelectKBest(k=k) for k in (1, 2, 3)}, []
-    compare_selectors(selectors, X, y, cv=BootstrapSplit(4, random_state=0), on_progress=seen.append)
+    compare_selectors(
+        selectors, X, y, cv=BootstrapSplit(4, random_state=0), on_progress=seen.append
+    )
     assert seen == list(selectors)
 
 

@@ -9,9 +9,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skstab._parallel import watched_by
-from skstab.model_selection import BootstrapSplit, SelectorComparison, StabilitySearchCV, compare_selectors
+from skstab.model_selection import (
+    BootstrapSplit,
+    SelectorComparison,
+    StabilitySearchCV,
+    compare_selectors,
+)
 
-X, y = make_classification(90, 12, n_informative=3, n_redundant=0, class_sep=0.8, random_state=0)
+X, y = make_classification(
+    90, 12, n_informative=3, n_redundant=0, class_sep=0.8, random_state=0
+)
 PATIENT = np.arange(90) // 3
 SIZES = {"two": 2, "four": 4, "nine": 9}
 
@@ -23,7 +30,12 @@ def model(k):
 def searched(scoring, groups=None, sizes=(2, 4, 9), **options):
     cv = BootstrapSplit(12, random_state=0)
     search = StabilitySearchCV(
-        model(1), {"selectkbest__k": list(sizes)}, cv=cv, scoring=scoring, random_state=0, **options
+        model(1),
+        {"selectkbest__k": list(sizes)},
+        cv=cv,
+        scoring=scoring,
+        random_state=0,
+        **options,
     )
     return search.fit(X, y, **({} if groups is None else {"groups": groups}))
 
@@ -33,15 +45,28 @@ def by_concordance(estimator, rows, target):
 
 
 @pytest.mark.parametrize("groups", [None, PATIENT], ids=["rows", "groups"])
-@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "roc_auc", by_concordance, ["accuracy", "r2"]])
+@pytest.mark.parametrize(
+    "scoring",
+    ["accuracy", "balanced_accuracy", "roc_auc", by_concordance, ["accuracy", "r2"]],
+)
 def test_the_comparison_is_that_of_running_each_candidate(scoring, groups):
-    found = SelectorComparison.from_search(searched(scoring, groups), X, y, names=list(SIZES), groups=groups)
+    found = SelectorComparison.from_search(
+        searched(scoring, groups), X, y, names=list(SIZES), groups=groups
+    )
     first = scoring[0] if isinstance(scoring, list) else scoring
     cv = BootstrapSplit(12, random_state=0)
     again = compare_selectors(
-        {name: model(k) for name, k in SIZES.items()}, X, y, cv=cv, scoring=first, groups=groups, random_state=0
+        {name: model(k) for name, k in SIZES.items()},
+        X,
+        y,
+        cv=cv,
+        scoring=first,
+        groups=groups,
+        random_state=0,
     )
-    pd.testing.assert_frame_equal(found.frame().drop(columns="fit_time"), again.frame().drop(columns="fit_time"))
+    pd.testing.assert_frame_equal(
+        found.frame().drop(columns="fit_time"), again.frame().drop(columns="fit_time")
+    )
     assert found.recommend() == again.recommend()
     pd.testing.assert_frame_equal(found.pvalues("score"), again.pvalues("score"))
     pd.testing.assert_frame_equal(found.pvalues(), again.pvalues())
@@ -58,9 +83,13 @@ def test_candidates_that_fail_are_left_out():
 
 def test_what_is_no_search_or_no_name_is_refused():
     with pytest.raises(ValueError, match="search must be a fitted StabilitySearchCV"):
-        SelectorComparison.from_search(StabilitySearchCV(model(1), {"selectkbest__k": [2]}), X, y)
+        SelectorComparison.from_search(
+            StabilitySearchCV(model(1), {"selectkbest__k": [2]}), X, y
+        )
     with pytest.raises(ValueError, match="names must be 3 different ones"):
-        SelectorComparison.from_search(searched("accuracy"), X, y, names=["a", "a", "b"])
+        SelectorComparison.from_search(
+            searched("accuracy"), X, y, names=["a", "a", "b"]
+        )
 
 
 def test_a_search_says_how_far_it_is():

@@ -15,10 +15,16 @@ from skstab.model_selection import BootstrapSplit, StabilityCV, _stability_cv
 from skstab.model_selection._worker import RunPlan
 from tests.model_selection.slow import Disturbed, UnprintableError, pids_of
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are stopped by signals")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="processes are stopped by signals"
+)
 
 N = 60
-ERRORS = {"interrupt": KeyboardInterrupt, "exit": SystemExit, "unprintable": UnprintableError}
+ERRORS = {
+    "interrupt": KeyboardInterrupt,
+    "exit": SystemExit,
+    "unprintable": UnprintableError,
+}
 
 
 def make_data():
@@ -45,11 +51,17 @@ def assert_same_runs(a, b):
 def test_what_finished_before_an_error_is_kept_for_a_warm_start(tmp_path, deed):
     X, y = make_data()
     selector = Disturbed(marks=str(tmp_path), deed=deed, at=20)
-    params = {"cv": BootstrapSplit(40, random_state=0), "error_score": "raise", "return_estimators": True}
+    params = {
+        "cv": BootstrapSplit(40, random_state=0),
+        "error_score": "raise",
+        "return_estimators": True,
+    }
     runs = StabilityCV(selector, warm_start=True, **params)
     with pytest.raises(ERRORS[deed]):
         runs.fit(X, y)
-    assert len(runs.runs_) == len(runs.estimators_) == runs.n_splits_ == 18  # the first fit was that on all rows
+    assert (
+        len(runs.runs_) == len(runs.estimators_) == runs.n_splits_ == 18
+    )  # the first fit was that on all rows
     first = list(runs.estimators_)
     runs.fit(X, y)
     assert len(pids_of(tmp_path)) == 20 + 22
@@ -63,7 +75,9 @@ def test_what_finished_before_an_error_is_kept_for_a_warm_start(tmp_path, deed):
 def test_an_interrupted_warm_start_keeps_the_new_runs(tmp_path, deed):
     X, y = make_data()
     selector = Disturbed(marks=str(tmp_path), deed=deed, at=15)
-    runs = StabilityCV(selector, cv=BootstrapSplit(6, random_state=0), warm_start=True).fit(X, y)
+    runs = StabilityCV(
+        selector, cv=BootstrapSplit(6, random_state=0), warm_start=True
+    ).fit(X, y)
     interval = runs.stability_interval_
     with pytest.raises(ERRORS[deed]):
         runs.set_params(cv=BootstrapSplit(30, random_state=0)).fit(X, y)
@@ -72,11 +86,15 @@ def test_an_interrupted_warm_start_keeps_the_new_runs(tmp_path, deed):
     assert runs.stability_interval_ == runs.runs_.estimate("nogueira")
     runs.fit(X, y)
     assert len(pids_of(tmp_path)) == 15 + 17
-    assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
+    assert_same_runs(
+        runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_
+    )
 
 
 @pytest.mark.parametrize("name", ["collect", "join_in_order"])
-def test_further_interrupts_while_runs_are_taken_up_lose_nothing(tmp_path, monkeypatch, name):
+def test_further_interrupts_while_runs_are_taken_up_lose_nothing(
+    tmp_path, monkeypatch, name
+):
     X, y = make_data()
     take_up, impatient = getattr(_stability_cv, name), [True, True]
 
@@ -95,7 +113,9 @@ def test_further_interrupts_while_runs_are_taken_up_lose_nothing(tmp_path, monke
     assert len(runs.runs_) == 10
     runs.fit(X, y)
     assert len(pids_of(tmp_path)) == 12 + 10
-    assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
+    assert_same_runs(
+        runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_
+    )
 
 
 @pytest.mark.parametrize("at", [1, 2, 6])
@@ -123,11 +143,22 @@ def test_an_interrupt_before_the_first_run_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("at", [5, 12, 15, 24])
 def test_an_interrupted_fit_that_stops_early_stops_where_it_would_have(tmp_path, at):
     X, y = make_data()
-    thirty = StabilityCV(SelectKBest(k=3), cv=BootstrapSplit(30, random_state=0)).fit(X, y).stability_interval_
-    params = {"cv": BootstrapSplit(40, random_state=0), "target_width": thirty.high - thirty.low}
+    thirty = (
+        StabilityCV(SelectKBest(k=3), cv=BootstrapSplit(30, random_state=0))
+        .fit(X, y)
+        .stability_interval_
+    )
+    params = {
+        "cv": BootstrapSplit(40, random_state=0),
+        "target_width": thirty.high - thirty.low,
+    }
     whole = StabilityCV(SelectKBest(k=3), **params).fit(X, y)
     assert whole.n_splits_ == 30
-    runs = StabilityCV(Disturbed(marks=str(tmp_path), deed="interrupt", at=at), warm_start=True, **params)
+    runs = StabilityCV(
+        Disturbed(marks=str(tmp_path), deed="interrupt", at=at),
+        warm_start=True,
+        **params,
+    )
     with pytest.raises(KeyboardInterrupt):
         runs.fit(X, y)
     assert runs.n_splits_ == at - 2
@@ -138,7 +169,9 @@ def test_an_interrupted_fit_that_stops_early_stops_where_it_would_have(tmp_path,
 def test_an_error_without_a_message_is_a_failed_run(tmp_path):
     X, y = make_data()
     selector = Disturbed(marks=str(tmp_path), deed="unprintable", at=3)
-    with pytest.warns(FitFailedWarning, match=r"1 of 6 runs failed.*UnprintableError: .*RuntimeError"):
+    with pytest.warns(
+        FitFailedWarning, match=r"1 of 6 runs failed.*UnprintableError: .*RuntimeError"
+    ):
         runs = StabilityCV(selector, cv=BootstrapSplit(6, random_state=0)).fit(X, y)
     np.testing.assert_array_equal(runs.split_numbers_, [0, 2, 3, 4, 5])
 
@@ -165,7 +198,9 @@ def test_what_several_workers_finished_is_kept(tmp_path, taken):
     marks.mkdir()
     # It ends only after something has been taken up, however slow the process that does it.
     selector = Disturbed(marks=str(marks), deed="exit", at=20, after=file)
-    runs = StabilityCV(selector, cv=BootstrapSplit(40, random_state=0), warm_start=True, n_jobs=2)
+    runs = StabilityCV(
+        selector, cv=BootstrapSplit(40, random_state=0), warm_start=True, n_jobs=2
+    )
     with pytest.raises(SystemExit):
         runs.fit(X, y)
     n_kept, n_made = len(runs.runs_), len(pids_of(marks))
@@ -173,23 +208,33 @@ def test_what_several_workers_finished_is_kept(tmp_path, taken):
     assert sorted(numbers) == runs.split_numbers_.tolist()
     runs.fit(X, y)
     assert sorted(numbers) == list(range(40))
-    assert n_made + 40 - n_kept <= len(pids_of(marks)) <= n_made + 40 - n_kept + 1  # the other worker may have begun
-    assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
+    assert (
+        n_made + 40 - n_kept <= len(pids_of(marks)) <= n_made + 40 - n_kept + 1
+    )  # the other worker may have begun
+    assert_same_runs(
+        runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_
+    )
 
 
 def test_a_dead_worker_does_not_end_the_fit(tmp_path):
     X, y = make_data()
     selector = Disturbed(marks=str(tmp_path), deed="kill", at=10)
-    runs = StabilityCV(selector, cv=BootstrapSplit(20, random_state=0), n_jobs=2).fit(X, y)
+    runs = StabilityCV(selector, cv=BootstrapSplit(20, random_state=0), n_jobs=2).fit(
+        X, y
+    )
     assert runs.n_failed_ == 0
     assert len(pids_of(tmp_path)) > 21
-    assert_same_runs(runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_)
+    assert_same_runs(
+        runs.runs_, StabilityCV(SelectKBest(k=3), cv=runs.cv).fit(X, y).runs_
+    )
 
 
 def test_the_run_that_always_kills_its_worker_has_failed(tmp_path):
     X, y = make_data()
     selector = Disturbed(marks=str(tmp_path), row=25)
-    with pytest.warns(FitFailedWarning, match=r"1 of 5 runs failed.*TerminatedWorkerError: A worker"):
+    with pytest.warns(
+        FitFailedWarning, match=r"1 of 5 runs failed.*TerminatedWorkerError: A worker"
+    ):
         runs = StabilityCV(selector, cv=KFold(5), n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(runs.split_numbers_, [0, 1, 3, 4])
     splits = [split for number, split in enumerate(KFold(5).split(X)) if number != 2]
@@ -201,4 +246,7 @@ def test_a_dead_worker_is_an_error_where_errors_are_raised():
     plan = RunPlan(SelectKBest(), error_score="raise")
     with pytest.raises(RuntimeError, match="a worker died"):
         plan.failed(RuntimeError("a worker died"))
-    assert RunPlan(SelectKBest()).failed(RuntimeError("a worker died")).fit_error == "RuntimeError: a worker died"
+    assert (
+        RunPlan(SelectKBest()).failed(RuntimeError("a worker died")).fit_error
+        == "RuntimeError: a worker died"
+    )

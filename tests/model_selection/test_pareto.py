@@ -38,11 +38,19 @@ def tables(draw, values=eighths, *, missing=True, prefix=None):
     """A one-level search: score, stability, their errors, and mostly the number of features."""
     value = st.one_of(values, values, values, st.just(NAN)) if missing else values
     n = draw(st.integers(1, 12))
-    columns = {"score": value, "stability": value, "score_se": errors, "stability_se": errors}
+    columns = {
+        "score": value,
+        "stability": value,
+        "score_se": errors,
+        "stability_se": errors,
+    }
     if draw(st.integers(0, 3)):
         columns["n_features"] = st.integers(0 if missing else 1, 4).map(float)
     prefix = draw(st.sampled_from(["", "mean_test_"])) if prefix is None else prefix
-    lists = {prefix + name: draw(st.lists(column, min_size=n, max_size=n)) for name, column in columns.items()}
+    lists = {
+        prefix + name: draw(st.lists(column, min_size=n, max_size=n))
+        for name, column in columns.items()
+    }
     return {name: np.array(column) for name, column in lists.items()}
 
 
@@ -52,10 +60,19 @@ def nested_tables(draw, n_splits=4):
     n = draw(st.integers(1, 8))
     table = {}
     for name in ("score", "stability"):
-        rows = st.lists(st.lists(eighths, min_size=n_splits, max_size=n_splits), min_size=n, max_size=n)
+        rows = st.lists(
+            st.lists(eighths, min_size=n_splits, max_size=n_splits),
+            min_size=n,
+            max_size=n,
+        )
         splits = np.array(draw(rows))
-        table |= {f"split{split}_test_{name}": splits[:, split] for split in range(n_splits)}
-        table |= {f"mean_test_{name}": splits.mean(axis=1), f"std_test_{name}": splits.std(axis=1)}
+        table |= {
+            f"split{split}_test_{name}": splits[:, split] for split in range(n_splits)
+        }
+        table |= {
+            f"mean_test_{name}": splits.mean(axis=1),
+            f"std_test_{name}": splits.std(axis=1),
+        }
         # What the inner runs say of their own spread is not asked for here.
         table[f"mean_test_{name}_se"] = np.full(n, 1e6)
     return table
@@ -72,8 +89,14 @@ def sizes_of(table):
 
 def known(table):
     """The candidates that can be chosen."""
-    rows = zip(read(table, "score"), read(table, "stability"), sizes_of(table), strict=True)
-    return [i for i, (a, s, size) in enumerate(rows) if not np.isnan(a) and not np.isnan(s) and size != 0]
+    rows = zip(
+        read(table, "score"), read(table, "stability"), sizes_of(table), strict=True
+    )
+    return [
+        i
+        for i, (a, s, size) in enumerate(rows)
+        if not np.isnan(a) and not np.isnan(s) and size != 0
+    ]
 
 
 def brute_front(table):
@@ -89,7 +112,9 @@ def brute_front(table):
 def first_of(table, merit):
     """The candidate of largest merit, the smaller one of equals, the first one of those."""
     sizes = sizes_of(table)
-    return min(merit, key=lambda i: (-merit[i], 0 if np.isnan(sizes[i]) else sizes[i], i))
+    return min(
+        merit, key=lambda i: (-merit[i], 0 if np.isnan(sizes[i]) else sizes[i], i)
+    )
 
 
 # -- the front ---------------------------------------------------------------------------------------------------------
@@ -105,7 +130,10 @@ def test_front_is_what_nothing_beats(table):
 
 
 def test_order_and_equals():
-    table = {"score": [0.5, 0.9, 0.7, 0.9, 0.7, 0.6], "stability": [0.9, 0.1, 0.4, 0.1, 0.3, 0.4]}
+    table = {
+        "score": [0.5, 0.9, 0.7, 0.9, 0.7, 0.6],
+        "stability": [0.9, 0.1, 0.4, 0.1, 0.3, 0.4],
+    }
     assert pareto_front(table, "score", "stability").tolist() == [1, 3, 2, 0]
 
 
@@ -122,7 +150,9 @@ def test_selecting_nothing_is_no_choice():
     in_search = {f"mean_test_{name}": values for name, values in with_sizes.items()}
     assert pareto_front(in_search, "score", "stability").tolist() == [0, 1]
     for strategy in STRATEGIES:
-        refit = ParetoRefit("score", "stability", strategy=strategy, gamma=0.0, tolerance=9.0)
+        refit = ParetoRefit(
+            "score", "stability", strategy=strategy, gamma=0.0, tolerance=9.0
+        )
         assert refit(with_sizes | {"score_se": [9.0, 9.0, 9.0]}) < 2
 
 
@@ -132,7 +162,12 @@ def test_a_tie_in_nothing_else_beats_nobody():
 
 
 def test_no_candidate_at_all():
-    table = {"score": [NAN, 0.5], "stability": [0.5, NAN], "score_se": [0.1, 0.1], "stability_se": [0.1, 0.1]}
+    table = {
+        "score": [NAN, 0.5],
+        "stability": [0.5, NAN],
+        "score_se": [0.1, 0.1],
+        "stability_se": [0.1, 0.1],
+    }
     assert pareto_front(table, "score", "stability").size == 0
     front, undecided = pareto_front(table, "score", "stability", with_uncertainty=True)
     assert front.size == undecided.size == 0
@@ -146,27 +181,45 @@ def brute_undecided(table, level, errors_of):
     front = brute_front(table)
 
     def close(i, j):
-        differences = [read(table, name)[j] - read(table, name)[i] for name in ("score", "stability")]
-        spreads = [np.sqrt(errors_of(name)[i] ** 2 + errors_of(name)[j] ** 2) for name in ("score", "stability")]
-        return all(d <= z * spread for d, spread in zip(differences, spreads, strict=True))
+        differences = [
+            read(table, name)[j] - read(table, name)[i]
+            for name in ("score", "stability")
+        ]
+        spreads = [
+            np.sqrt(errors_of(name)[i] ** 2 + errors_of(name)[j] ** 2)
+            for name in ("score", "stability")
+        ]
+        return all(
+            d <= z * spread for d, spread in zip(differences, spreads, strict=True)
+        )
 
-    return [i for i in known(table) if i not in front and any(close(i, j) for j in front)]
+    return [
+        i for i in known(table) if i not in front and any(close(i, j) for j in front)
+    ]
 
 
 @given(tables(), st.sampled_from([0.5, 0.8, 0.95]))
 def test_undecided_in_a_one_level_search(table, level):
-    front, undecided = pareto_front(table, "score", "stability", with_uncertainty=True, confidence_level=level)
+    front, undecided = pareto_front(
+        table, "score", "stability", with_uncertainty=True, confidence_level=level
+    )
     assert front.tolist() == brute_front(table)
-    assert undecided.tolist() == brute_undecided(table, level, lambda name: read(table, f"{name}_se"))
+    assert undecided.tolist() == brute_undecided(
+        table, level, lambda name: read(table, f"{name}_se")
+    )
 
 
 @given(nested_tables(), st.sampled_from([0.5, 0.8, 0.95]))
 def test_undecided_in_a_nested_search(table, level):
     def between_splits(name):
-        splits = np.column_stack([table[f"split{split}_test_{name}"] for split in range(4)])
+        splits = np.column_stack(
+            [table[f"split{split}_test_{name}"] for split in range(4)]
+        )
         return splits.std(axis=1, ddof=1) / np.sqrt(4)
 
-    front, undecided = pareto_front(table, "score", "stability", with_uncertainty=True, confidence_level=level)
+    front, undecided = pareto_front(
+        table, "score", "stability", with_uncertainty=True, confidence_level=level
+    )
     assert front.tolist() == brute_front(table)
     assert undecided.tolist() == brute_undecided(table, level, between_splits)
 
@@ -192,7 +245,9 @@ def test_level_of_the_front():
         "stability_se": [0.03, 0.04],
     }
     for level, expected in ((0.95, []), (0.96, [1])):
-        _, undecided = pareto_front(table, "score", "stability", with_uncertainty=True, confidence_level=level)
+        _, undecided = pareto_front(
+            table, "score", "stability", with_uncertainty=True, confidence_level=level
+        )
         assert undecided.tolist() == expected
     _, by_default = pareto_front(table, "score", "stability", with_uncertainty=True)
     assert by_default.size == 0
@@ -200,14 +255,28 @@ def test_level_of_the_front():
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.5, NAN])
 def test_impossible_level(level):
-    table = {"score": [0.5], "stability": [0.5], "score_se": [0.1], "stability_se": [0.1]}
+    table = {
+        "score": [0.5],
+        "stability": [0.5],
+        "score_se": [0.1],
+        "stability_se": [0.1],
+    }
     with pytest.raises(ValueError, match="confidence_level must be between 0 and 1"):
-        pareto_front(table, "score", "stability", with_uncertainty=True, confidence_level=level)
+        pareto_front(
+            table, "score", "stability", with_uncertainty=True, confidence_level=level
+        )
 
 
 def test_uncertainty_needs_errors():
-    with pytest.raises(ValueError, match=r"no metric 'score_se'.*\['score', 'stability'\]"):
-        pareto_front({"score": [0.5], "stability": [0.5]}, "score", "stability", with_uncertainty=True)
+    with pytest.raises(
+        ValueError, match=r"no metric 'score_se'.*\['score', 'stability'\]"
+    ):
+        pareto_front(
+            {"score": [0.5], "stability": [0.5]},
+            "score",
+            "stability",
+            with_uncertainty=True,
+        )
 
 
 # -- the tables it reads -----------------------------------------------------------------------------------------------
@@ -223,7 +292,11 @@ def data():
 def searched(data, refit=False, cv=None):
     lasso = LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0)
     return GridSearchCV(
-        StabilityCV(lasso, cv=BootstrapSplit(5, random_state=0), scoring=["accuracy", "neg_log_loss"]),
+        StabilityCV(
+            lasso,
+            cv=BootstrapSplit(5, random_state=0),
+            scoring=["accuracy", "neg_log_loss"],
+        ),
         GRID,
         cv=WholeSampleSplit() if cv is None else cv,
         scoring=stability_scoring(["nogueira", "jaccard"]),
@@ -243,7 +316,12 @@ def nested(data):
 
 def renamed(results, score="neg_log_loss", stability="nogueira"):
     """The means of a search under the names that brute force knows."""
-    names = {"score": score, "stability": stability, "score_se": f"{score}_se", "n_features": "n_features"}
+    names = {
+        "score": score,
+        "stability": stability,
+        "score_se": f"{score}_se",
+        "n_features": "n_features",
+    }
     return {name: results[f"mean_test_{source}"] for name, source in names.items()}
 
 
@@ -254,7 +332,9 @@ def test_front_of_a_search(request, form, which, score):
     results = request.getfixturevalue(which)
     expected = brute_front(renamed(results, score))
     assert pareto_front(form(results), score, "nogueira").tolist() == expected
-    front, undecided = pareto_front(form(results), score, "nogueira", with_uncertainty=True)
+    front, undecided = pareto_front(
+        form(results), score, "nogueira", with_uncertainty=True
+    )
     assert front.tolist() == expected
     assert not set(undecided) & set(front)
     for strategy in STRATEGIES:
@@ -263,17 +343,34 @@ def test_front_of_a_search(request, form, which, score):
 
 
 def test_a_column_of_that_very_name(one_level):
-    table = pd.DataFrame({"accuracy": one_level["mean_test_accuracy"], "nogueira": one_level["mean_test_nogueira"]})
+    table = pd.DataFrame(
+        {
+            "accuracy": one_level["mean_test_accuracy"],
+            "nogueira": one_level["mean_test_nogueira"],
+        }
+    )
     expected = pareto_front(one_level, "accuracy", "nogueira")
     np.testing.assert_array_equal(pareto_front(table, "accuracy", "nogueira"), expected)
 
 
-@pytest.mark.parametrize("choose", [pareto_front, lambda table, *names: ParetoRefit(*names)(table)])
-@pytest.mark.parametrize(("score", "stability", "missing"), [("f1", "nogueira", "f1"), ("accuracy", "dice", "dice")])
-def test_missing_column_lists_those_present(one_level, choose, score, stability, missing):
-    with pytest.raises(ValueError, match=rf"no metric '{missing}'.*\['accuracy', 'accuracy_se', 'jaccard'.*'nogueira_"):
+@pytest.mark.parametrize(
+    "choose", [pareto_front, lambda table, *names: ParetoRefit(*names)(table)]
+)
+@pytest.mark.parametrize(
+    ("score", "stability", "missing"),
+    [("f1", "nogueira", "f1"), ("accuracy", "dice", "dice")],
+)
+def test_missing_column_lists_those_present(
+    one_level, choose, score, stability, missing
+):
+    with pytest.raises(
+        ValueError,
+        match=rf"no metric '{missing}'.*\['accuracy', 'accuracy_se', 'jaccard'.*'nogueira_",
+    ):
         choose(one_level, score, stability)
-    with pytest.raises(ValueError, match=rf"no metric '{missing}'.*\['accuracy', 'nogueira'\]"):
+    with pytest.raises(
+        ValueError, match=rf"no metric '{missing}'.*\['accuracy', 'nogueira'\]"
+    ):
         choose({"nogueira": [0.5], "accuracy": [0.5]}, score, stability)
 
 
@@ -283,11 +380,17 @@ def test_missing_column_lists_those_present(one_level, choose, score, stability,
 def brute_knee(table):
     """The largest signed distance from the chord of the scaled front, in exact arithmetic."""
     front = brute_front(table)
-    a, s = ({i: Fraction(read(table, name)[i]) for i in front} for name in ("score", "stability"))
+    a, s = (
+        {i: Fraction(read(table, name)[i]) for i in front}
+        for name in ("score", "stability")
+    )
 
     def scaled(values):
         low, width = min(values.values()), max(values.values()) - min(values.values())
-        return {i: (value - low) / width if width else Fraction(0) for i, value in values.items()}
+        return {
+            i: (value - low) / width if width else Fraction(0)
+            for i, value in values.items()
+        }
 
     x, y = scaled(a), scaled(s)
     right, top = max(front, key=lambda i: x[i]), max(front, key=lambda i: y[i])
@@ -317,7 +420,11 @@ def test_knee_is_farthest_from_the_chord():
 
 def test_knee_of_a_hollow_front_is_an_end():
     # The middle lies below the chord: farthest from it on the wrong side.
-    table = {"score": [1.0, 0.3, 0.0], "stability": [0.0, 0.3, 1.0], "n_features": [9.0, 1.0, 5.0]}
+    table = {
+        "score": [1.0, 0.3, 0.0],
+        "stability": [0.0, 0.3, 1.0],
+        "n_features": [9.0, 1.0, 5.0],
+    }
     assert ParetoRefit("score", "stability")(table) == 2
 
 
@@ -325,7 +432,9 @@ def test_knee_ignores_what_is_off_the_front():
     # The last one has the lowest values of all, and would shift the scale.
     table = {"score": [1.0, 0.9, 0.7], "stability": [0.5, 0.55, 0.7]}
     worse = {name: [*values, -50.0] for name, values in table.items()}
-    assert ParetoRefit("score", "stability")(worse) == ParetoRefit("score", "stability")(table)
+    assert ParetoRefit("score", "stability")(worse) == ParetoRefit(
+        "score", "stability"
+    )(table)
 
 
 @given(tables(), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
@@ -333,7 +442,9 @@ def test_weighted(table, gamma):
     if known(table):
         a, s = read(table, "score"), read(table, "stability")
         merit = {i: gamma * a[i] + (1 - gamma) * s[i] for i in known(table)}
-        choice = ParetoRefit("score", "stability", strategy="weighted", gamma=gamma)(table)
+        choice = ParetoRefit("score", "stability", strategy="weighted", gamma=gamma)(
+            table
+        )
         assert choice == first_of(table, merit)
         if gamma in (0, 1):
             alone = s if gamma == 0 else a
@@ -343,7 +454,10 @@ def test_weighted(table, gamma):
 def test_weights_of_the_score():
     table = {"score": [0.9, 0.5, 0.75], "stability": [0.1, 0.9, 0.6]}
     chosen = {
-        gamma: ParetoRefit("score", "stability", strategy="weighted", gamma=gamma)(table) for gamma in (0, 0.5, 1)
+        gamma: ParetoRefit("score", "stability", strategy="weighted", gamma=gamma)(
+            table
+        )
+        for gamma in (0, 0.5, 1)
     }
     assert chosen == {0: 1, 0.5: 1, 1: 0}
     assert ParetoRefit("score", "stability", strategy="weighted", gamma=0.6)(table) == 2
@@ -352,19 +466,25 @@ def test_weights_of_the_score():
 def most_stable_within(table, loss):
     a, s = read(table, "score"), read(table, "stability")
     best = max(a[i] for i in known(table))
-    return first_of(table, {i: s[i] for i in known(table) if a[i] >= best - loss - 1e-12})
+    return first_of(
+        table, {i: s[i] for i in known(table) if a[i] >= best - loss - 1e-12}
+    )
 
 
 @given(tables(), errors)
 def test_tolerance(table, tolerance):
     if known(table):
-        refit = ParetoRefit("score", "stability", strategy="tolerance", tolerance=tolerance)
+        refit = ParetoRefit(
+            "score", "stability", strategy="tolerance", tolerance=tolerance
+        )
         assert refit(table) == most_stable_within(table, tolerance)
 
 
 def test_no_tolerance_is_the_best_score():
     table = {"score": [0.8, 0.9, 0.9], "stability": [0.9, 0.3, 0.4]}
-    assert ParetoRefit("score", "stability", strategy="tolerance", tolerance=0)(table) == 2
+    assert (
+        ParetoRefit("score", "stability", strategy="tolerance", tolerance=0)(table) == 2
+    )
 
 
 @given(tables())
@@ -379,7 +499,9 @@ def test_one_se_in_a_one_level_search(table):
 @given(nested_tables(), nested_tables(n_splits=2))
 def test_one_se_in_a_nested_search(four, two):
     for table, n_splits in ((four, 4), (two, 2)):
-        splits = np.column_stack([table[f"split{split}_test_score"] for split in range(n_splits)])
+        splits = np.column_stack(
+            [table[f"split{split}_test_score"] for split in range(n_splits)]
+        )
         error = splits.std(axis=1, ddof=1) / np.sqrt(n_splits)
         best = first_of(table, dict(enumerate(splits.mean(axis=1))))
         choice = ParetoRefit("score", "stability", strategy="one_se")(table)
@@ -391,14 +513,19 @@ def test_one_se_is_that_of_a_sample(score, expected):
     # Splits of 0.6 and 0.8: the standard error of their mean is 0.1, and 0.07 if they were the population.
     splits = np.array([[0.6, 0.8], [score, score]])
     table = {"split0_test_score": splits[:, 0], "split1_test_score": splits[:, 1]}
-    table |= {"mean_test_score": splits.mean(axis=1), "std_test_score": splits.std(axis=1)}
+    table |= {
+        "mean_test_score": splits.mean(axis=1),
+        "std_test_score": splits.std(axis=1),
+    }
     table["mean_test_stability"] = np.array([0.2, 0.9])
     assert ParetoRefit("score", "stability", strategy="one_se")(table) == expected
 
 
 @pytest.mark.parametrize("score", ["accuracy", "neg_log_loss"])
 def test_one_se_of_a_nested_search_of_scikit_learn(nested, score):
-    splits = np.column_stack([nested[f"split{split}_test_{score}"] for split in range(3)])
+    splits = np.column_stack(
+        [nested[f"split{split}_test_{score}"] for split in range(3)]
+    )
     best = splits.mean(axis=1).argmax()
     error = splits[best].std(ddof=1) / np.sqrt(3)
     assert error == pytest.approx(nested[f"std_test_{score}"][best] / np.sqrt(2))
@@ -408,7 +535,11 @@ def test_one_se_of_a_nested_search_of_scikit_learn(nested, score):
 
 def test_one_se_of_another_metric_does_not_count():
     # The names of two metrics end alike.
-    table = {"mean_test_score": [0.9, 0.85], "mean_test_stability": [0.1, 0.9], "mean_test_score_se": [0.01, 0.01]}
+    table = {
+        "mean_test_score": [0.9, 0.85],
+        "mean_test_stability": [0.1, 0.9],
+        "mean_test_score_se": [0.01, 0.01],
+    }
     table |= {f"split{split}_test_other_score": [0.5, 0.5] for split in range(2)}
     assert ParetoRefit("score", "stability", strategy="one_se")(table) == 0
 
@@ -419,15 +550,22 @@ def test_one_se_that_is_unknown_is_zero():
 
 
 def test_one_se_needs_errors():
-    with pytest.raises(ValueError, match=r"no metric 'score_se'.*\['score', 'stability'\]"):
-        ParetoRefit("score", "stability", strategy="one_se")({"score": [0.5], "stability": [0.5]})
+    with pytest.raises(
+        ValueError, match=r"no metric 'score_se'.*\['score', 'stability'\]"
+    ):
+        ParetoRefit("score", "stability", strategy="one_se")(
+            {"score": [0.5], "stability": [0.5]}
+        )
 
 
 # -- what all strategies share -----------------------------------------------------------------------------------------
 
 
 def refits():
-    return [ParetoRefit("score", "stability", strategy=strategy, tolerance=0.125) for strategy in STRATEGIES]
+    return [
+        ParetoRefit("score", "stability", strategy=strategy, tolerance=0.125)
+        for strategy in STRATEGIES
+    ]
 
 
 @given(tables(missing=False), st.sampled_from([-64.0, -1.0, 16.0]))
@@ -449,7 +587,11 @@ def test_candidates_with_missing_values_change_nothing(table):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_equals_go_to_fewer_features_then_to_the_first(strategy):
     refit = ParetoRefit("score", "stability", strategy=strategy, tolerance=0.0)
-    table = {"score": [0.1, 0.8, 0.8, 0.8], "stability": [0.1, 0.5, 0.5, 0.5], "score_se": [0.1] * 4}
+    table = {
+        "score": [0.1, 0.8, 0.8, 0.8],
+        "stability": [0.1, 0.5, 0.5, 0.5],
+        "score_se": [0.1] * 4,
+    }
     assert refit(table) == 1
     assert refit(table | {"n_features": [2.0, 9.0, 5.0, 5.0]}) == 2
     assert refit(table | {"n_features": [2.0, 5.0, 9.0, 5.0]}) == 1
@@ -459,7 +601,12 @@ def test_equals_go_to_fewer_features_then_to_the_first(strategy):
 def test_rounding_does_not_decide(strategy):
     # 0.1 + 0.2 differs from 0.3 by rounding only.
     refit = ParetoRefit("score", "stability", strategy=strategy, tolerance=0.0)
-    table = {"score": [0.8, 0.8], "stability": [0.3, 0.1 + 0.2], "n_features": [3.0, 7.0], "score_se": [0.1] * 2}
+    table = {
+        "score": [0.8, 0.8],
+        "stability": [0.3, 0.1 + 0.2],
+        "n_features": [3.0, 7.0],
+        "score_se": [0.1] * 2,
+    }
     assert table["stability"][0] < table["stability"][1]
     assert refit(table) == 0
 
@@ -476,7 +623,9 @@ def test_rounding_does_not_decide(strategy):
 )
 def test_nothing_to_choose_from(strategy, table):
     refit = ParetoRefit("score", "stability", strategy=strategy, tolerance=0.1)
-    with pytest.raises(ValueError, match=r"no candidate has both a 'score' and a 'stability'"):
+    with pytest.raises(
+        ValueError, match=r"no candidate has both a 'score' and a 'stability'"
+    ):
         refit(table | {"score_se": [0.1, 0.1]})
 
 
@@ -492,17 +641,32 @@ def test_a_plain_int_is_returned(table):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"strategy": "best"}, r"strategy must be one of knee, weighted, one_se, tolerance; got 'best'"),
+        (
+            {"strategy": "best"},
+            r"strategy must be one of knee, weighted, one_se, tolerance; got 'best'",
+        ),
         ({"strategy": None}, "strategy must be one of"),
         ({"gamma": -0.1}, r"gamma must be between 0 and 1, got -0\.1"),
         ({"gamma": 1.5, "strategy": "weighted"}, "gamma must be between 0 and 1"),
         ({"gamma": NAN}, "gamma must be between 0 and 1"),
         ({"gamma": "half"}, "gamma must be"),
         ({"gamma": None}, "gamma must be"),
-        ({"strategy": "tolerance"}, "tolerance must be a number of at least 0 .* got None"),
-        ({"strategy": "tolerance", "tolerance": -0.1}, "tolerance must be a number of at least 0"),
-        ({"strategy": "tolerance", "tolerance": NAN}, "tolerance must be a number of at least 0"),
-        ({"strategy": "tolerance", "tolerance": "5%"}, "tolerance must be a number of at least 0"),
+        (
+            {"strategy": "tolerance"},
+            "tolerance must be a number of at least 0 .* got None",
+        ),
+        (
+            {"strategy": "tolerance", "tolerance": -0.1},
+            "tolerance must be a number of at least 0",
+        ),
+        (
+            {"strategy": "tolerance", "tolerance": NAN},
+            "tolerance must be a number of at least 0",
+        ),
+        (
+            {"strategy": "tolerance", "tolerance": "5%"},
+            "tolerance must be a number of at least 0",
+        ),
     ],
 )
 def test_impossible_parameters(params, message):
@@ -519,7 +683,9 @@ def test_parameters_have_names():
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_pickles(one_level, strategy):
-    refit = ParetoRefit("neg_log_loss", "nogueira", strategy=strategy, gamma=0.2, tolerance=0.05)
+    refit = ParetoRefit(
+        "neg_log_loss", "nogueira", strategy=strategy, gamma=0.2, tolerance=0.05
+    )
     copied = pickle.loads(pickle.dumps(refit))  # noqa: S301
     assert copied == refit
     assert copied(one_level) == refit(one_level)
@@ -547,7 +713,9 @@ def test_refit_of_a_search(data, request, cv, strategy):
     assert search.best_params_ == {"estimator__C": C}
     assert search.best_estimator_.estimator_.C == C
     by_hand = search.estimator.set_params(estimator__C=C).fit(*data)
-    np.testing.assert_array_equal(search.best_estimator_.selection_frequencies_, by_hand.selection_frequencies_)
+    np.testing.assert_array_equal(
+        search.best_estimator_.selection_frequencies_, by_hand.selection_frequencies_
+    )
     np.testing.assert_array_equal(search.predict(data[0]), by_hand.predict(data[0]))
 
 
@@ -565,11 +733,17 @@ def test_strategies_differ_in_a_search(one_level):
 def test_choosing_nothing_in_a_search(data):
     grid = {"estimator__C": [1e-6, 0.3]}
     estimator = StabilityCV(
-        LogisticRegression(l1_ratio=1, solver="liblinear"), cv=BootstrapSplit(4, random_state=0), scoring="accuracy"
+        LogisticRegression(l1_ratio=1, solver="liblinear"),
+        cv=BootstrapSplit(4, random_state=0),
+        scoring="accuracy",
     )
     refit = ParetoRefit("accuracy", "nogueira", strategy="weighted", gamma=0.0)
-    search = GridSearchCV(estimator, grid, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=refit)
-    with pytest.warns(RuntimeWarning, match="all runs agree because there was nothing to choose"):
+    search = GridSearchCV(
+        estimator, grid, cv=WholeSampleSplit(), scoring=stability_scoring(), refit=refit
+    )
+    with pytest.warns(
+        RuntimeWarning, match="all runs agree because there was nothing to choose"
+    ):
         search.fit(*data)
     assert search.cv_results_["mean_test_nogueira"][0] == 1
     assert search.best_index_ == 1
@@ -589,7 +763,10 @@ def test_weights_that_choose_each_candidate_by_brute_force():
         for candidate, row in table.iterrows():
             found = weights[chosen == candidate]
             if not found.size:
-                assert not row["on_hull"] or row["gamma_high"] - row["gamma_low"] < 1 / 4000
+                assert (
+                    not row["on_hull"]
+                    or row["gamma_high"] - row["gamma_low"] < 1 / 4000
+                )
                 continue
             assert row["on_hull"]
             assert row["on_front"]
@@ -598,14 +775,18 @@ def test_weights_that_choose_each_candidate_by_brute_force():
 
 
 def test_candidates_with_missing_values_have_no_weight():
-    table = search_table({"a": [0.9, np.nan, 0.8], "s": [0.5, 0.9, 0.7]}, score="a", stability="s")
+    table = search_table(
+        {"a": [0.9, np.nan, 0.8], "s": [0.5, 0.9, 0.7]}, score="a", stability="s"
+    )
     assert table["gamma_low"].isna().tolist() == [False, True, False]
     assert table.loc[[0, 2], "on_hull"].all()
 
 
 def test_search_table_takes_the_metrics_of_the_refit():
     results = {"a": [0.9, 0.8], "s": [0.5, 0.7]}
-    search = SimpleNamespace(cv_results_=results, refit=ParetoRefit("a", "s", gamma=0.1), best_index_=1)
+    search = SimpleNamespace(
+        cv_results_=results, refit=ParetoRefit("a", "s", gamma=0.1), best_index_=1
+    )
     table = search_table(search)
     assert table["chosen"].tolist() == [False, True]
     assert "weighted" in table.loc[1, "strategies"]

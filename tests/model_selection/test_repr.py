@@ -31,10 +31,16 @@ class Elements(HTMLParser):
 @pytest.fixture
 def runs():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(60, 12)), columns=[HOSTILE, *(f"f{i}" for i in range(11))])
+    X = pd.DataFrame(
+        rng.normal(size=(60, 12)), columns=[HOSTILE, *(f"f{i}" for i in range(11))]
+    )
     y = X[HOSTILE] + 0.5 * rng.normal(size=60) > 0
     pipe = make_pipeline(SelectKBest(k=3), LogisticRegression())
-    return StabilityCV(pipe, cv=BootstrapSplit(5, random_state=0), scoring="accuracy"), X, y
+    return (
+        StabilityCV(pipe, cv=BootstrapSplit(5, random_state=0), scoring="accuracy"),
+        X,
+        y,
+    )
 
 
 def block_of(estimator):
@@ -47,13 +53,18 @@ def test_before_a_fit_there_is_only_the_diagram(runs):
     assert "% interval" not in runs[0]._repr_mimebundle_()["text/html"]
 
 
-def test_a_fitted_object_shows_its_stability_and_its_top_features_beside_the_diagram(runs):
+def test_a_fitted_object_shows_its_stability_and_its_top_features_beside_the_diagram(
+    runs,
+):
     fitted = runs[0].fit(*runs[1:])
     for html in (fitted._repr_html_(), fitted._repr_mimebundle_()["text/html"]):
         text = Elements(html).text
         interval = fitted.stability_interval_
         assert f"Stability {interval.estimate:.2f}" in text
-        assert f"(95% interval {interval.low:.2f} to {interval.high:.2f}, resampling error), nogueira measure" in text
+        assert (
+            f"(95% interval {interval.low:.2f} to {interval.high:.2f}, resampling error), nogueira measure"
+            in text
+        )
         assert "5 runs, 3.0 of 12 features selected on average" in text
         assert f"accuracy {fitted.scores_['accuracy'].mean():.3f}" in text
         assert "sk-top-container" in html

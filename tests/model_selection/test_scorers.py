@@ -84,7 +84,9 @@ def runs():
 
 
 def table_of(runs, measure):
-    table = runs.supports_ if get_measure(measure).kind == "subset" else runs.importances_
+    table = (
+        runs.supports_ if get_measure(measure).kind == "subset" else runs.importances_
+    )
     return table.toarray() if issparse(table) else table
 
 
@@ -109,18 +111,31 @@ def scaled(X):
 CONTAINERS = {
     "itself": (runs_of(), X),
     "last step": (make_pipeline(StandardScaler(), runs_of()), scaled(X)),
-    "inner step": (make_pipeline(StandardScaler(), runs_of(), LogisticRegression()), scaled(X)),
+    "inner step": (
+        make_pipeline(StandardScaler(), runs_of(), LogisticRegression()),
+        scaled(X),
+    ),
     "nested pipelines": (
-        make_pipeline(make_pipeline(StandardScaler(), make_pipeline("passthrough", runs_of())), LogisticRegression()),
+        make_pipeline(
+            make_pipeline(StandardScaler(), make_pipeline("passthrough", runs_of())),
+            LogisticRegression(),
+        ),
         scaled(X),
     ),
     "search": (GridSearchCV(runs_of(C=5.0), {"estimator__C": [0.3]}, cv=3), X),
     "search of a pipeline": (
-        GridSearchCV(make_pipeline(StandardScaler(), runs_of(C=5.0)), {"stabilitycv__estimator__C": [0.3]}, cv=3),
+        GridSearchCV(
+            make_pipeline(StandardScaler(), runs_of(C=5.0)),
+            {"stabilitycv__estimator__C": [0.3]},
+            cv=3,
+        ),
         scaled(X),
     ),
     "search in a pipeline": (
-        make_pipeline(StandardScaler(), GridSearchCV(runs_of(C=5.0), {"estimator__C": [0.3]}, cv=3)),
+        make_pipeline(
+            StandardScaler(),
+            GridSearchCV(runs_of(C=5.0), {"estimator__C": [0.3]}, cv=3),
+        ),
         scaled(X),
     ),
 }
@@ -152,34 +167,56 @@ def test_the_last_of_two_counts():
     [
         lambda runs: ColumnTransformer([("all", runs, list(range(X.shape[1])))]),
         lambda runs: make_pipeline(FeatureUnion([("runs", runs)]), lasso()),
-        lambda runs: GridSearchCV(make_pipeline(StandardScaler(with_std=False, with_mean=False), runs), {}, cv=2),
+        lambda runs: GridSearchCV(
+            make_pipeline(StandardScaler(with_std=False, with_mean=False), runs),
+            {},
+            cv=2,
+        ),
     ],
     ids=["columns", "union", "search"],
 )
 def test_finds_the_runs_wherever_they_are(wrap):
-    assert make_stability_scorer()(wrap(runs_of()).fit(X, y)) == runs_of().fit(X, y).stability_
+    assert (
+        make_stability_scorer()(wrap(runs_of()).fit(X, y))
+        == runs_of().fit(X, y).stability_
+    )
 
 
 def test_finds_the_runs_behind_a_transformed_target():
     target = np.linspace(1, 2, len(y))
     runs = StabilityCV(Lasso(0.01), cv=FEW)
-    wrapped = TransformedTargetRegressor(runs, func=np.log, inverse_func=np.exp).fit(X, target)
-    assert make_stability_scorer()(wrapped) == clone(runs).fit(X, np.log(target)).stability_
+    wrapped = TransformedTargetRegressor(runs, func=np.log, inverse_func=np.exp).fit(
+        X, target
+    )
+    assert (
+        make_stability_scorer()(wrapped)
+        == clone(runs).fit(X, np.log(target)).stability_
+    )
 
 
-@pytest.mark.parametrize("scorer", [make_stability_scorer(), stability_scoring()], ids=["scorer", "scoring"])
-@pytest.mark.parametrize("estimator", [lasso(), make_pipeline(StandardScaler(), lasso())], ids=["model", "pipeline"])
+@pytest.mark.parametrize(
+    "scorer", [make_stability_scorer(), stability_scoring()], ids=["scorer", "scoring"]
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [lasso(), make_pipeline(StandardScaler(), lasso())],
+    ids=["model", "pipeline"],
+)
 def test_without_runs_the_error_tells_how_to_wrap(scorer, estimator):
     name = type(estimator).__name__
     wrap = rf"{name} holds no StabilityCV.*StabilityCV\({name}\(\.\.\.\)\).*estimator__.*cv to make_stability_scorer"
     with pytest.raises(ValueError, match=wrap):
         scorer(clone(estimator).fit(X, y), X, y)
-    search = GridSearchCV(estimator, {}, scoring=scorer, cv=2, refit=False, error_score="raise")
+    search = GridSearchCV(
+        estimator, {}, scoring=scorer, cv=2, refit=False, error_score="raise"
+    )
     with pytest.raises(ValueError, match="holds no StabilityCV"):
         search.fit(X, y)
 
 
-@pytest.mark.parametrize("scorer", [make_stability_scorer(), stability_scoring()], ids=["scorer", "scoring"])
+@pytest.mark.parametrize(
+    "scorer", [make_stability_scorer(), stability_scoring()], ids=["scorer", "scoring"]
+)
 def test_runs_that_were_not_made(scorer):
     with pytest.raises(NotFittedError):
         scorer(runs_of(), X, y)
@@ -188,14 +225,27 @@ def test_runs_that_were_not_made(scorer):
 # -- what is scored ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measure", ["nogueira", "jaccard", "importance_weighted", "pearson"])
+@pytest.mark.parametrize(
+    "measure", ["nogueira", "jaccard", "importance_weighted", "pearson"]
+)
 def test_bounds_are_the_ends_of_the_interval(runs, measure):
     expected = stability_interval(table_of(runs, measure), measure=measure)
     assert expected.low < expected.estimate < expected.high
-    for bound, value in {None: expected.estimate, "low": expected.low, "high": expected.high}.items():
-        assert make_stability_scorer(measure, bound=bound)(runs, X, y) == pytest.approx(value, rel=1e-12)
-    assert make_stability_scorer(measure, bound="low")(runs) == runs.interval(measure).low
-    assert make_stability_scorer(measure, bound="high")(runs) == runs.interval(measure).high
+    for bound, value in {
+        None: expected.estimate,
+        "low": expected.low,
+        "high": expected.high,
+    }.items():
+        assert make_stability_scorer(measure, bound=bound)(runs, X, y) == pytest.approx(
+            value, rel=1e-12
+        )
+    assert (
+        make_stability_scorer(measure, bound="low")(runs) == runs.interval(measure).low
+    )
+    assert (
+        make_stability_scorer(measure, bound="high")(runs)
+        == runs.interval(measure).high
+    )
 
 
 LESS_IS_BETTER = {
@@ -204,13 +254,21 @@ LESS_IS_BETTER = {
 }
 
 
-@pytest.mark.parametrize(("measure", "estimator"), LESS_IS_BETTER.values(), ids=LESS_IS_BETTER)
+@pytest.mark.parametrize(
+    ("measure", "estimator"), LESS_IS_BETTER.values(), ids=LESS_IS_BETTER
+)
 def test_less_is_better_is_negated(measure, estimator):
     runs = StabilityCV(estimator, cv=FEW).fit(X, y)
     expected = stability_interval(table_of(runs, measure), measure=measure)
     assert expected.low < expected.estimate < expected.high
-    for bound, value in {None: -expected.estimate, "low": -expected.high, "high": -expected.low}.items():
-        assert make_stability_scorer(measure, bound=bound)(runs) == pytest.approx(value, rel=1e-12)
+    for bound, value in {
+        None: -expected.estimate,
+        "low": -expected.high,
+        "high": -expected.low,
+    }.items():
+        assert make_stability_scorer(measure, bound=bound)(runs) == pytest.approx(
+            value, rel=1e-12
+        )
     name = f"neg_{get_measure(measure).name}"
     table = stability_scoring([measure])(runs)
     assert table[name] == pytest.approx(-expected.estimate)
@@ -225,12 +283,18 @@ def test_rankings(runs):
 
 def test_measure_with_parameters(runs):
     plain, charged = (get_measure("davis", penalty=penalty) for penalty in (0.0, 5.0))
-    assert make_stability_scorer(plain)(runs) == stability_score(table_of(runs, "davis"), measure=plain)
+    assert make_stability_scorer(plain)(runs) == stability_score(
+        table_of(runs, "davis"), measure=plain
+    )
     assert make_stability_scorer(plain)(runs) > make_stability_scorer(charged)(runs)
 
 
 def test_measure_of_ones_own(runs):
-    assert make_stability_scorer(share_in_all)(runs) == share_in_all(table_of(runs, "nogueira")) > 0
+    assert (
+        make_stability_scorer(share_in_all)(runs)
+        == share_in_all(table_of(runs, "nogueira"))
+        > 0
+    )
 
 
 def test_two_runs_have_no_bounds():
@@ -246,7 +310,9 @@ def test_unknown_bound(bound):
         make_stability_scorer(bound=bound)
 
 
-@pytest.mark.parametrize(("measure", "error"), [("nope", ValueError), (5, TypeError), (None, TypeError)])
+@pytest.mark.parametrize(
+    ("measure", "error"), [("nope", ValueError), (5, TypeError), (None, TypeError)]
+)
 def test_unknown_measure(measure, error):
     with pytest.raises(error, match="measure must be"):
         make_stability_scorer(measure)
@@ -262,11 +328,18 @@ def test_with_cv_the_rows_shown_are_resampled(fits):
     before = model.coef_.copy()
     shown = X[20:80], y[20:80]
     fits.clear()
-    scores = {bound: make_stability_scorer(bound=bound, cv=FEW)(model, *shown) for bound in (None, "low", "high")}
+    scores = {
+        bound: make_stability_scorer(bound=bound, cv=FEW)(model, *shown)
+        for bound in (None, "low", "high")
+    }
     assert len(fits) == 3 * (N_RUNS + 1)
     np.testing.assert_array_equal(model.coef_, before)
     expected = runs_of().fit(*shown).stability_interval_
-    assert scores == {None: expected.estimate, "low": expected.low, "high": expected.high}
+    assert scores == {
+        None: expected.estimate,
+        "low": expected.low,
+        "high": expected.high,
+    }
     assert scores[None] != runs_of().fit(X, y).stability_
 
 
@@ -277,12 +350,19 @@ def test_with_cv_a_model_that_drops_nothing():
 
 
 def test_with_cv_in_cross_validation(fits):
-    scoring = {"accuracy": "accuracy", "stability": make_stability_scorer("jaccard", cv=FEW)}
+    scoring = {
+        "accuracy": "accuracy",
+        "stability": make_stability_scorer("jaccard", cv=FEW),
+    }
     pipeline = make_pipeline(StandardScaler(), lasso(1.0, kind=CountedLogistic))
     results = cross_validate(pipeline, X, y, scoring=scoring, cv=FOLDS)
     assert len(fits) == 3 * (1 + N_RUNS + 1)
-    by_hand = StabilityCV(make_pipeline(StandardScaler(), lasso(1.0)), cv=FEW, measure="jaccard")
-    expected = [by_hand.fit(X[test], y[test]).stability_ for _, test in FOLDS.split(X, y)]
+    by_hand = StabilityCV(
+        make_pipeline(StandardScaler(), lasso(1.0)), cv=FEW, measure="jaccard"
+    )
+    expected = [
+        by_hand.fit(X[test], y[test]).stability_ for _, test in FOLDS.split(X, y)
+    ]
     assert list(results["test_stability"]) == expected
     assert len(set(expected)) > 1
 
@@ -294,7 +374,12 @@ def test_with_cv_seeds_and_jobs():
         make_stability_scorer(cv=FEW, random_state=seed, n_jobs=n_jobs)(forest, X, y)
         for seed, n_jobs in ((0, None), (0, None), (0, 2), (1, None))
     )
-    assert first == again == parallel == StabilityCV(forest, cv=FEW, random_state=0).fit(X, y).stability_
+    assert (
+        first
+        == again
+        == parallel
+        == StabilityCV(forest, cv=FEW, random_state=0).fit(X, y).stability_
+    )
     assert first != other
 
 
@@ -306,21 +391,36 @@ def by_hand(C, scorer, **params):
     values = []
     for train, _ in FOLDS.split(X, y):
         fitted = runs_of(C).set_params(**params).fit(X[train], y[train])
-        interval = stability_interval(table_of(fitted, scorer.measure), measure=scorer.measure)
-        values.append({None: interval.estimate, "low": interval.low, "high": interval.high}[scorer.bound])
+        interval = stability_interval(
+            table_of(fitted, scorer.measure), measure=scorer.measure
+        )
+        values.append(
+            {None: interval.estimate, "low": interval.low, "high": interval.high}[
+                scorer.bound
+            ]
+        )
     return values
 
 
 def tabulated(search):
     """The scores of each candidate in each fold."""
-    return np.column_stack([search.cv_results_[f"split{fold}_test_score"] for fold in range(3)])
+    return np.column_stack(
+        [search.cv_results_[f"split{fold}_test_score"] for fold in range(3)]
+    )
 
 
 SEARCHES = {
     "grid": lambda scorer: GridSearchCV(runs_of(), GRID, scoring=scorer, cv=FOLDS),
-    "grid in two processes": lambda scorer: GridSearchCV(runs_of(), GRID, scoring=scorer, cv=FOLDS, n_jobs=2),
+    "grid in two processes": lambda scorer: GridSearchCV(
+        runs_of(), GRID, scoring=scorer, cv=FOLDS, n_jobs=2
+    ),
     "random": lambda scorer: RandomizedSearchCV(
-        runs_of(), {"estimator__C": [0.1, 0.2, 0.3, 0.5, 1.0]}, n_iter=3, scoring=scorer, cv=FOLDS, random_state=1
+        runs_of(),
+        {"estimator__C": [0.1, 0.2, 0.3, 0.5, 1.0]},
+        n_iter=3,
+        scoring=scorer,
+        cv=FOLDS,
+        random_state=1,
     ),
     # The resource is not the rows, so that the folds are the same as by hand.
     "halving": lambda scorer: HalvingGridSearchCV(
@@ -340,17 +440,31 @@ SEARCHES = {
 def test_search(make_search):
     scorer = make_stability_scorer(bound="low")
     search = make_search(scorer).fit(X, y)
-    expected = np.array([by_hand(params["estimator__C"], scorer) for params in search.cv_results_["params"]])
+    expected = np.array(
+        [
+            by_hand(params["estimator__C"], scorer)
+            for params in search.cv_results_["params"]
+        ]
+    )
     np.testing.assert_allclose(tabulated(search), expected, rtol=1e-12)
     assert len(expected) >= 3
     assert search.best_score_ == pytest.approx(expected.mean(axis=1).max())
-    assert search.best_index_ == expected.mean(axis=1).argmax() or "iter" in search.cv_results_
+    assert (
+        search.best_index_ == expected.mean(axis=1).argmax()
+        or "iter" in search.cv_results_
+    )
     assert search.score(X, y) == scorer(search.best_estimator_)
 
 
 def test_halving_of_the_rows():
     search = HalvingGridSearchCV(
-        runs_of(), GRID, scoring=make_stability_scorer(), cv=2, factor=2, min_resources=40, random_state=0
+        runs_of(),
+        GRID,
+        scoring=make_stability_scorer(),
+        cv=2,
+        factor=2,
+        min_resources=40,
+        random_state=0,
     ).fit(X, y)
     assert search.n_resources_ == [40, 80]
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -365,20 +479,35 @@ def test_cross_validate():
         "surely": make_stability_scorer(bound="low"),
         "weighted": make_stability_scorer("importance_weighted"),
     }
-    results = cross_validate(runs_of(), X, y, scoring=scoring, cv=FOLDS, error_score="raise")
+    results = cross_validate(
+        runs_of(), X, y, scoring=scoring, cv=FOLDS, error_score="raise"
+    )
     for name in ("stability", "surely", "weighted"):
-        np.testing.assert_allclose(results[f"test_{name}"], by_hand(0.3, scoring[name]), rtol=1e-12)
-    accuracies = [lasso().fit(X[train], y[train]).score(X[test], y[test]) for train, test in FOLDS.split(X, y)]
+        np.testing.assert_allclose(
+            results[f"test_{name}"], by_hand(0.3, scoring[name]), rtol=1e-12
+        )
+    accuracies = [
+        lasso().fit(X[train], y[train]).score(X[test], y[test])
+        for train, test in FOLDS.split(X, y)
+    ]
     np.testing.assert_allclose(results["test_accuracy"], accuracies, rtol=1e-12)
 
 
 def test_with_metadata_routing():
     scoring = {"accuracy": "accuracy", "stability": make_stability_scorer()}
     with config_context(enable_metadata_routing=True):
-        results = cross_validate(runs_of(), X, y, scoring=scoring, cv=FOLDS, error_score="raise")
-        search = GridSearchCV(runs_of(), GRID, scoring=stability_scoring(), cv=FOLDS, refit=False).fit(X, y)
-    np.testing.assert_allclose(results["test_stability"], by_hand(0.3, scoring["stability"]), rtol=1e-12)
-    assert search.cv_results_["mean_test_nogueira"][1] == pytest.approx(results["test_stability"].mean())
+        results = cross_validate(
+            runs_of(), X, y, scoring=scoring, cv=FOLDS, error_score="raise"
+        )
+        search = GridSearchCV(
+            runs_of(), GRID, scoring=stability_scoring(), cv=FOLDS, refit=False
+        ).fit(X, y)
+    np.testing.assert_allclose(
+        results["test_stability"], by_hand(0.3, scoring["stability"]), rtol=1e-12
+    )
+    assert search.cv_results_["mean_test_nogueira"][1] == pytest.approx(
+        results["test_stability"].mean()
+    )
 
 
 # -- all that the runs say ---------------------------------------------------------------------------------------------
@@ -390,7 +519,11 @@ def test_losses_of_rows_are_kept_for_scores_that_are_their_mean():
     runs = StabilityCV(lasso(), cv=FEW, scoring=["accuracy", "neg_log_loss"]).fit(X, y)
     assert list(runs.runs_.row_losses) == ["accuracy"]
     assert list(StabilityCV(lasso(), cv=FEW).fit(X, y).runs_.row_losses) == ["score"]
-    assert not StabilityCV(lasso(), cv=FEW, scoring="neg_log_loss").fit(X, y).runs_.row_losses
+    assert (
+        not StabilityCV(lasso(), cv=FEW, scoring="neg_log_loss")
+        .fit(X, y)
+        .runs_.row_losses
+    )
 
 
 def expected_table(runs):
@@ -402,36 +535,61 @@ def expected_table(runs):
         if name in runs.runs_.row_losses:
             left_out = ~np.isnan(runs.runs_.row_losses[name]).all(axis=0)
             rows = np.nanmean(runs.runs_.row_losses[name][:, left_out], axis=0)
-            assert 1 - np.nanmean(runs.runs_.row_losses[name], axis=1) == pytest.approx(scores)
-            table[f"{name}_se"] = np.nanstd(rows, ddof=1) / np.sqrt(np.sum(~np.isnan(rows)))
+            assert 1 - np.nanmean(runs.runs_.row_losses[name], axis=1) == pytest.approx(
+                scores
+            )
+            table[f"{name}_se"] = np.nanstd(rows, ddof=1) / np.sqrt(
+                np.sum(~np.isnan(rows))
+            )
     for measure in MEASURES:
         interval = stability_interval(table_of(runs, measure), measure=measure)
         ends = (interval.estimate, interval.low, interval.high)
         name, (estimate, low, high) = measure, ends
         if measure is SPREAD:
             name, (estimate, high, low) = "neg_size_spread", (-end for end in ends)
-        table |= {name: estimate, f"{name}_low": low, f"{name}_high": high, f"{name}_se": interval.standard_error}
+        table |= {
+            name: estimate,
+            f"{name}_low": low,
+            f"{name}_high": high,
+            f"{name}_se": interval.standard_error,
+        }
     table["n_features"] = table_of(runs, "nogueira").sum(axis=1).mean()
     return table
 
 
 def one_level(grid=None, scoring=MEASURES, estimator=None, **params):
     params = {"refit": False, **params}
-    estimator = StabilityCV(lasso(), cv=FEW, scoring=["accuracy", "neg_log_loss"]) if estimator is None else estimator
+    estimator = (
+        StabilityCV(lasso(), cv=FEW, scoring=["accuracy", "neg_log_loss"])
+        if estimator is None
+        else estimator
+    )
     return GridSearchCV(
-        estimator, GRID if grid is None else grid, cv=WholeSampleSplit(), scoring=stability_scoring(scoring), **params
+        estimator,
+        GRID if grid is None else grid,
+        cv=WholeSampleSplit(),
+        scoring=stability_scoring(scoring),
+        **params,
     )
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_one_level_search(n_jobs):
     results = one_level(n_jobs=n_jobs).fit(X, y).cv_results_
-    columns = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+    columns = [
+        name.removeprefix("mean_test_")
+        for name in results
+        if name.startswith("mean_test_")
+    ]
     for number, C in enumerate(GRID["estimator__C"]):
-        expected = expected_table(runs_of(C, scoring=["accuracy", "neg_log_loss"]).fit(X, y))
+        expected = expected_table(
+            runs_of(C, scoring=["accuracy", "neg_log_loss"]).fit(X, y)
+        )
         assert columns == list(expected)
         for name, value in expected.items():
-            assert results[f"mean_test_{name}"][number] == pytest.approx(value, rel=1e-12), name
+            assert results[f"mean_test_{name}"][number] == pytest.approx(
+                value, rel=1e-12
+            ), name
     assert not any(name.startswith("split1_") for name in results)
 
 
@@ -445,20 +603,30 @@ def test_nested_search():
     ).fit(X, y)
     folds = list(FOLDS.split(X, y))
     for number, C in enumerate(GRID["estimator__C"]):
-        inner = [runs_of(C, scoring=["accuracy", "neg_log_loss"]).fit(X[train], y[train]) for train, _ in folds]
+        inner = [
+            runs_of(C, scoring=["accuracy", "neg_log_loss"]).fit(X[train], y[train])
+            for train, _ in folds
+        ]
         tables = [expected_table(runs) for runs in inner]
         for name in tables[0]:
             values = [table[name] for table in tables]
-            splits = [search.cv_results_[f"split{fold}_test_{name}"][number] for fold in range(3)]
+            splits = [
+                search.cv_results_[f"split{fold}_test_{name}"][number]
+                for fold in range(3)
+            ]
             assert splits == pytest.approx(values, rel=1e-12), name
-            assert search.cv_results_[f"mean_test_{name}"][number] == pytest.approx(np.mean(values), rel=1e-12)
+            assert search.cv_results_[f"mean_test_{name}"][number] == pytest.approx(
+                np.mean(values), rel=1e-12
+            )
     assert search.best_estimator_.supports_.shape == (N_RUNS, 12)
 
 
 @pytest.mark.parametrize("refit", [False, True])
 def test_no_candidate_is_fitted_more_often_than_its_runs_plus_one(fits, refit):
     refit = ParetoRefit("accuracy", "nogueira") if refit else False
-    estimator = StabilityCV(lasso(kind=CountedLogistic), cv=FEW, scoring=["accuracy", "neg_log_loss"])
+    estimator = StabilityCV(
+        lasso(kind=CountedLogistic), cv=FEW, scoring=["accuracy", "neg_log_loss"]
+    )
     search = one_level(estimator=estimator, refit=refit).fit(X, y)
     expected = dict.fromkeys(GRID["estimator__C"], N_RUNS + 1)
     if refit:
@@ -491,13 +659,19 @@ def leaving_out(*rows):
     return [(np.setdiff1d(np.arange(90), test), test) for test in rows]
 
 
-SPLITS = leaving_out(np.arange(5), np.arange(10, 16), np.arange(20, 27), np.arange(30, 38))
+SPLITS = leaving_out(
+    np.arange(5), np.arange(10, 16), np.arange(20, 27), np.arange(30, 38)
+)
 
 
 @pytest.mark.parametrize(
     ("known", "mean", "error"),
     [
-        ([5, 6, 7, 8], 0.65, np.std([0.5, 0.6, 0.7, 0.8], ddof=1) * np.sqrt(1 / 4 + 0.2)),
+        (
+            [5, 6, 7, 8],
+            0.65,
+            np.std([0.5, 0.6, 0.7, 0.8], ddof=1) * np.sqrt(1 / 4 + 0.2),
+        ),
         ([5, 6, 8], 1.9 / 3, np.std([0.5, 0.6, 0.8], ddof=1) * np.sqrt(1 / 3 + 0.2)),
         ([7], 0.7, np.nan),
         ([], np.nan, np.nan),
@@ -513,7 +687,9 @@ def test_unknown_scores_are_left_out(known, mean, error):
 
 def test_scores_that_fail_in_some_runs_are_left_out():
     with pytest.warns(UserWarning, match="scoring failed in 1 of 4 runs"):
-        runs = StabilityCV(lasso(), cv=SPLITS, scoring=ByRows([5, 6, 8], fails=True)).fit(X, y)
+        runs = StabilityCV(
+            lasso(), cv=SPLITS, scoring=ByRows([5, 6, 8], fails=True)
+        ).fit(X, y)
     assert stability_scoring()(runs)["score"] == pytest.approx(1.9 / 3)
 
 
@@ -524,14 +700,21 @@ def score_unless_sparse(estimator, X, y):
 
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
-@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["first", "last"])
+@pytest.mark.parametrize(
+    "order", [slice(None), slice(None, None, -1)], ids=["first", "last"]
+)
 def test_a_candidate_without_any_score_has_unknown_ones(order):
     grid = {"estimator__C": GRID["estimator__C"][order]}
     estimator = StabilityCV(lasso(), cv=FEW, scoring=score_unless_sparse)
     with pytest.warns(UserWarning, match="scoring failed in 6 of 6 runs"):
-        search = one_level(grid, estimator=estimator, refit=ParetoRefit("score", "nogueira")).fit(X, y)
+        search = one_level(
+            grid, estimator=estimator, refit=ParetoRefit("score", "nogueira")
+        ).fit(X, y)
     unknown = np.isnan(search.cv_results_["mean_test_score"])
-    assert [params["estimator__C"] for params in np.array(search.cv_results_["params"])[unknown]] == [0.1]
+    assert [
+        params["estimator__C"]
+        for params in np.array(search.cv_results_["params"])[unknown]
+    ] == [0.1]
     assert np.isfinite(search.cv_results_["mean_test_nogueira"]).all()
     assert search.best_params_["estimator__C"] > 0.1
 
@@ -542,14 +725,28 @@ def test_a_candidate_that_fails_has_unknown_values():
     refit = ParetoRefit("accuracy", "nogueira", strategy="one_se")
     with pytest.warns(FitFailedWarning, match="1 fits failed out of a total of 3"):
         search = one_level(grid, refit=refit).fit(X, y)
-    assert np.isnan(search.cv_results_["mean_test_nogueira"]).tolist() == [True, False, False]
+    assert np.isnan(search.cv_results_["mean_test_nogueira"]).tolist() == [
+        True,
+        False,
+        False,
+    ]
     assert search.best_index_ > 0
 
 
 def test_choosing_scores(runs):
-    every, one = stability_scoring()(runs), stability_scoring(scoring="neg_log_loss")(runs)
-    assert list(every)[:4] == ["accuracy", "accuracy_se", "neg_log_loss", "neg_log_loss_se"]
-    assert one == {name: value for name, value in every.items() if not name.startswith("accuracy")}
+    every, one = (
+        stability_scoring()(runs),
+        stability_scoring(scoring="neg_log_loss")(runs),
+    )
+    assert list(every)[:4] == [
+        "accuracy",
+        "accuracy_se",
+        "neg_log_loss",
+        "neg_log_loss_se",
+    ]
+    assert one == {
+        name: value for name, value in every.items() if not name.startswith("accuracy")
+    }
     both = stability_scoring(scoring=["neg_log_loss", "accuracy"])(runs)
     assert list(both)[:3:2] == ["neg_log_loss", "accuracy"]
     assert both == every
@@ -557,28 +754,50 @@ def test_choosing_scores(runs):
 
 
 def test_a_score_that_the_runs_lack(runs):
-    with pytest.raises(ValueError, match=r"\['f1'\].*\['accuracy', 'neg_log_loss'\].*scoring of StabilityCV"):
+    with pytest.raises(
+        ValueError,
+        match=r"\['f1'\].*\['accuracy', 'neg_log_loss'\].*scoring of StabilityCV",
+    ):
         stability_scoring(scoring=["accuracy", "f1"])(runs)
 
 
 def test_a_selector_without_scores():
     table = stability_scoring()(StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y))
-    assert list(table) == ["nogueira", "nogueira_low", "nogueira_high", "nogueira_se", "n_features"]
+    assert list(table) == [
+        "nogueira",
+        "nogueira_low",
+        "nogueira_high",
+        "nogueira_se",
+        "n_features",
+    ]
     assert table["n_features"] == pytest.approx(3)
 
 
-@pytest.mark.parametrize("measures", ["jaccard", share_in_all, ("jaccard",), iter(["jaccard"])])
+@pytest.mark.parametrize(
+    "measures", ["jaccard", share_in_all, ("jaccard",), iter(["jaccard"])]
+)
 def test_one_measure_is_enough(runs, measures):
     table = stability_scoring(measures, scoring=[])(runs)
     name = "share_in_all" if callable(measures) else "jaccard"
-    assert list(table) == [name, f"{name}_low", f"{name}_high", f"{name}_se", "n_features"]
+    assert list(table) == [
+        name,
+        f"{name}_low",
+        f"{name}_high",
+        f"{name}_se",
+        "n_features",
+    ]
 
 
 def test_measures_of_the_same_name():
-    with pytest.raises(ValueError, match=r"measures must have different names.*'nogueira', 'jaccard', 'nogueira'"):
+    with pytest.raises(
+        ValueError,
+        match=r"measures must have different names.*'nogueira', 'jaccard', 'nogueira'",
+    ):
         stability_scoring(["nogueira", "jaccard", "nogueira"])
     with pytest.raises(ValueError, match="different names"):
-        stability_scoring([get_measure("davis", penalty=penalty) for penalty in (0.0, 1.0)])
+        stability_scoring(
+            [get_measure("davis", penalty=penalty) for penalty in (0.0, 1.0)]
+        )
 
 
 @pytest.mark.parametrize("name", ["nogueira", "nogueira_low", "n_features"])
@@ -595,7 +814,10 @@ SCORERS = {
     "with parameters": make_stability_scorer(get_measure("davis", penalty=0.0)),
     "own": make_stability_scorer(share_in_all),
     "with cv": make_stability_scorer(cv=FEW, random_state=0),
-    "scoring": stability_scoring(["nogueira", get_measure("davis", penalty=0.0), share_in_all], scoring="accuracy"),
+    "scoring": stability_scoring(
+        ["nogueira", get_measure("davis", penalty=0.0), share_in_all],
+        scoring="accuracy",
+    ),
 }
 
 
@@ -618,42 +840,70 @@ def test_representation_tells_the_parameters():
         "StabilityScorer(measure='jaccard', bound='low'"
     )
     assert (
-        repr(stability_scoring("jaccard", scoring="r2")) == "StabilityScoring(measures=('jaccard',), scoring=('r2',))"
+        repr(stability_scoring("jaccard", scoring="r2"))
+        == "StabilityScoring(measures=('jaccard',), scoring=('r2',))"
     )
 
 
 @pytest.mark.parametrize(
     ("scoring", "name"),
-    [(make_stability_scorer("krizek"), "mean_test_score"), (stability_scoring("krizek"), "mean_test_neg_krizek")],
+    [
+        (make_stability_scorer("krizek"), "mean_test_score"),
+        (stability_scoring("krizek"), "mean_test_neg_krizek"),
+    ],
 )
 def test_clone_of_a_search(scoring, name):
     best = StabilityCV(SelectKBest(), cv=FEW)
-    search = GridSearchCV(best, {"estimator__k": [2, 4]}, scoring=scoring, cv=WholeSampleSplit(), refit=False)
+    search = GridSearchCV(
+        best,
+        {"estimator__k": [2, 4]},
+        scoring=scoring,
+        cv=WholeSampleSplit(),
+        refit=False,
+    )
     copied = clone(search).fit(X, y)
-    expected = [-StabilityCV(SelectKBest(k=k), cv=FEW).fit(X, y).stability("krizek") for k in (2, 4)]
+    expected = [
+        -StabilityCV(SelectKBest(k=k), cv=FEW).fit(X, y).stability("krizek")
+        for k in (2, 4)
+    ]
     np.testing.assert_allclose(copied.cv_results_[name], expected, rtol=1e-12)
     np.testing.assert_allclose(search.fit(X, y).cv_results_[name], expected, rtol=1e-12)
 
 
 def test_other_resamplings():
     splits = ShuffleSplit(5, train_size=0.7, random_state=0)
-    search = one_level(estimator=StabilityCV(lasso(), cv=splits, scoring="accuracy")).fit(X, y)
-    expected = [StabilityCV(lasso(C), cv=splits).fit(X, y).stability_ for C in GRID["estimator__C"]]
-    np.testing.assert_allclose(search.cv_results_["mean_test_nogueira"], expected, rtol=1e-12)
+    search = one_level(
+        estimator=StabilityCV(lasso(), cv=splits, scoring="accuracy")
+    ).fit(X, y)
+    expected = [
+        StabilityCV(lasso(C), cv=splits).fit(X, y).stability_
+        for C in GRID["estimator__C"]
+    ]
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_nogueira"], expected, rtol=1e-12
+    )
 
 
 # -- measures that are not defined for a candidate ---------------------------------------------------------------------
 
 
 def test_a_measure_that_sizes_do_not_allow_is_missing_for_that_candidate():
-    data, target = make_classification(120, 12, n_informative=3, n_redundant=0, random_state=0)
+    data, target = make_classification(
+        120, 12, n_informative=3, n_redundant=0, random_state=0
+    )
     varying = StabilityCV(
-        LogisticRegression(l1_ratio=1, solver="liblinear", C=0.05, random_state=0), cv=BootstrapSplit(6, random_state=0)
+        LogisticRegression(l1_ratio=1, solver="liblinear", C=0.05, random_state=0),
+        cv=BootstrapSplit(6, random_state=0),
     ).fit(data, target)
     assert np.ptp(np.asarray(varying.supports_.sum(axis=1))) > 0
-    with pytest.warns(UserWarning, match="kuncheva measure is not defined for runs that select different numbers"):
+    with pytest.warns(
+        UserWarning,
+        match="kuncheva measure is not defined for runs that select different numbers",
+    ):
         table = stability_scoring(["nogueira", "kuncheva"])(varying)
-    assert np.isnan([table["kuncheva"], table["kuncheva_low"], table["kuncheva_se"]]).all()
+    assert np.isnan(
+        [table["kuncheva"], table["kuncheva_low"], table["kuncheva_se"]]
+    ).all()
     assert table["nogueira"] == varying.stability("nogueira")
 
 
@@ -676,7 +926,10 @@ PREDICTED = {
     "text": (ROWS.choice(["a", "b"], 40), ROWS.choice(["a", "b"], 40)),
     "bools": (ROWS.random(40) < 0.5, ROWS.random(40) < 0.5),
     "floats": (ROWS.normal(size=40), ROWS.normal(size=40)),
-    "whole floats": (ROWS.integers(0, 2, 40).astype(float), ROWS.integers(0, 2, 40).astype(float)),
+    "whole floats": (
+        ROWS.integers(0, 2, 40).astype(float),
+        ROWS.integers(0, 2, 40).astype(float),
+    ),
     "several outputs": (ROWS.normal(size=(40, 2)), ROWS.normal(size=(40, 2))),
     "constant": (np.ones(40), ROWS.normal(size=40)),
 }
@@ -710,7 +963,9 @@ def test_row_scores_are_those_of_scikit_learn(which, name):
             assert best - found.losses["s"].mean() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["r2", "neg_mean_squared_error", "neg_mean_absolute_error"])
+@pytest.mark.parametrize(
+    "name", ["r2", "neg_mean_squared_error", "neg_mean_absolute_error"]
+)
 def test_scores_of_floats_are_those_of_scikit_learn_bit_for_bit(name):
     rng = np.random.default_rng(0)
     for n_rows in (*range(2, 40), 100, 1000, 10_001):
@@ -720,7 +975,9 @@ def test_scores_of_floats_are_those_of_scikit_learn_bit_for_bit(name):
         assert found.scores["s"] == METRICS[name](y, predicted)
 
 
-@pytest.mark.parametrize("labels", [np.arange(4), np.array(["a", "b", "c", "d"]), np.array([False, True])])
+@pytest.mark.parametrize(
+    "labels", [np.arange(4), np.array(["a", "b", "c", "d"]), np.array([False, True])]
+)
 def test_balanced_accuracy_is_that_of_scikit_learn_bit_for_bit(labels):
     rng = np.random.default_rng(0)
     for n_rows in (*range(2, 40), 1000):
@@ -730,5 +987,12 @@ def test_balanced_accuracy_is_that_of_scikit_learn_bit_for_bit(labels):
             score = balanced_accuracy_score(y, predicted)
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            assert score_by_row({"s": "balanced_accuracy"}, Fixed(predicted), X, y).scores["s"] == score
-        assert [str(one.message) for one in found] == [str(one.message) for one in expected]
+            assert (
+                score_by_row({"s": "balanced_accuracy"}, Fixed(predicted), X, y).scores[
+                    "s"
+                ]
+                == score
+            )
+        assert [str(one.message) for one in found] == [
+            str(one.message) for one in expected
+        ]

@@ -14,9 +14,22 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning, NotFittedError
-from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest, SelectPercentile, f_classif, f_regression
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectKBest,
+    SelectPercentile,
+    f_classif,
+    f_regression,
+)
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import (
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    LogisticRegression,
+    Ridge,
+)
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -53,7 +66,9 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def classes():
-    return make_classification(90, 12, n_informative=4, n_redundant=2, class_sep=0.8, random_state=3)
+    return make_classification(
+        90, 12, n_informative=4, n_redundant=2, class_sep=0.8, random_state=3
+    )
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +77,31 @@ def numbers():
 
 
 def searched(estimator, grid, data, **params):
-    return StabilitySearchCV(estimator, grid, **{"cv": CV, "random_state": 0, **params}).fit(*data)
+    return StabilitySearchCV(
+        estimator, grid, **{"cv": CV, "random_state": 0, **params}
+    ).fit(*data)
 
 
 def cold(estimator, grid, data, *, measures=("nogueira",), **params):
     """Every candidate by itself: its runs, and the table of a search of scikit-learn."""
-    inner = StabilityCV(estimator, **{"cv": CV, "random_state": 0, "measure": measures[0], **params})
+    inner = StabilityCV(
+        estimator, **{"cv": CV, "random_state": 0, "measure": measures[0], **params}
+    )
     grids = [grid] if isinstance(grid, dict) else grid
-    wrapped = [{f"estimator__{name}": values for name, values in one.items()} for one in grids]
-    search = GridSearchCV(inner, wrapped, cv=WholeSampleSplit(), scoring=stability_scoring(measures), refit=False)
-    runs = [clone(inner).set_params(**one).fit(*data).runs_ for one in ParameterGrid(wrapped)]
+    wrapped = [
+        {f"estimator__{name}": values for name, values in one.items()} for one in grids
+    ]
+    search = GridSearchCV(
+        inner,
+        wrapped,
+        cv=WholeSampleSplit(),
+        scoring=stability_scoring(measures),
+        refit=False,
+    )
+    runs = [
+        clone(inner).set_params(**one).fit(*data).runs_
+        for one in ParameterGrid(wrapped)
+    ]
     return search.fit(*data).cv_results_, runs
 
 
@@ -81,16 +111,22 @@ def dense(table):
 
 def assert_same(search, table, runs, rtol=1e-12):
     names = [name for name in table if name.startswith("mean_test")]
-    assert set(names) == {name for name in search.cv_results_ if name.startswith("mean_test")}
+    assert set(names) == {
+        name for name in search.cv_results_ if name.startswith("mean_test")
+    }
     for name in names:
-        np.testing.assert_allclose(search.cv_results_[name], table[name], rtol=max(rtol, 1e-9), atol=1e-12)
+        np.testing.assert_allclose(
+            search.cv_results_[name], table[name], rtol=max(rtol, 1e-9), atol=1e-12
+        )
     for ours, theirs in zip(search.runs_, runs, strict=True):
         np.testing.assert_array_equal(dense(ours.supports), dense(theirs.supports))
         np.testing.assert_array_equal(ours.refit, theirs.refit)
         np.testing.assert_array_equal(ours.split_numbers, theirs.split_numbers)
         assert (ours.importances is None) == (theirs.importances is None)
         if ours.importances is not None:
-            np.testing.assert_allclose(dense(ours.importances), dense(theirs.importances), rtol=rtol, atol=rtol)
+            np.testing.assert_allclose(
+                dense(ours.importances), dense(theirs.importances), rtol=rtol, atol=rtol
+            )
 
 
 # -- the same as cold fits ---------------------------------------------------------------------------------------------
@@ -99,19 +135,32 @@ TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 
 
 def l1_logistic(**params):
-    return LogisticRegression(**{"l1_ratio": 1, "solver": "liblinear", "random_state": 0, **TIGHT, **params})
+    return LogisticRegression(
+        **{"l1_ratio": 1, "solver": "liblinear", "random_state": 0, **TIGHT, **params}
+    )
 
 
 # Along a path, within the tolerance of the cold fits; otherwise exactly.
 FOLLOWED = {
-    "logistic": (make_pipeline(StandardScaler(), l1_logistic()), {"logisticregression__C": [1.0, 0.03, 0.2]}),
-    "svm": (LinearSVC(penalty="l1", dual=False, random_state=0, **TIGHT), {"C": [0.01, 0.1, 1.0]}),
+    "logistic": (
+        make_pipeline(StandardScaler(), l1_logistic()),
+        {"logisticregression__C": [1.0, 0.03, 0.2]},
+    ),
+    "svm": (
+        LinearSVC(penalty="l1", dual=False, random_state=0, **TIGHT),
+        {"C": [0.01, 0.1, 1.0]},
+    ),
     "select from model": (
         make_pipeline(StandardScaler(), SelectFromModel(l1_logistic()), GaussianNB()),
-        {"selectfrommodel__estimator__C": [0.2, 0.6], "gaussiannb__var_smoothing": [1e-9, 1e-2]},
+        {
+            "selectfrommodel__estimator__C": [0.2, 0.6],
+            "gaussiannb__var_smoothing": [1e-9, 1e-2],
+        },
     ),
     "select from model with names": (
-        make_pipeline(StandardScaler(), SelectFromModel(l1_logistic())).set_output(transform="pandas"),
+        make_pipeline(StandardScaler(), SelectFromModel(l1_logistic())).set_output(
+            transform="pandas"
+        ),
         {"selectfrommodel__estimator__C": [0.05, 0.3]},
     ),
 }
@@ -120,9 +169,18 @@ SINGLE = {
         make_pipeline(StandardScaler(), SelectKBest(), GaussianNB()),
         {"selectkbest__k": [2, 5, "all"], "gaussiannb__var_smoothing": [1e-9, 1e-2]},
     ),
-    "filter by shares": (SelectPercentile(), {"percentile": [50, 10, 12.5], "score_func": [f_classif, f_regression]}),
-    "rfe": (make_pipeline(RFE(LogisticRegression(), step=3), GaussianNB()), {"rfe__n_features_to_select": [2, 5, 0.5]}),
-    "random rfe": (RFE(RandomForestClassifier(4), step=2), {"n_features_to_select": [2, 3, 6]}),
+    "filter by shares": (
+        SelectPercentile(),
+        {"percentile": [50, 10, 12.5], "score_func": [f_classif, f_regression]},
+    ),
+    "rfe": (
+        make_pipeline(RFE(LogisticRegression(), step=3), GaussianNB()),
+        {"rfe__n_features_to_select": [2, 5, 0.5]},
+    ),
+    "random rfe": (
+        RFE(RandomForestClassifier(4), step=2),
+        {"n_features_to_select": [2, 3, 6]},
+    ),
     "hybrid rfe": (
         make_pipeline(StandardScaler(), HybridRFE(n_stable_features=2, alpha=0.5)),
         {"hybridrfe__n_features_to_select": [2, 3, 7, 12], "hybridrfe__C": [0.1, 1.0]},
@@ -130,14 +188,27 @@ SINGLE = {
     "hybrid rfe, other stable features": (
         HybridRFE(),
         [
-            {"n_features_to_select": [3, 7], "n_stable_features": [1, 3, 0], "shrinkage": [1.0, 0.3]},
+            {
+                "n_features_to_select": [3, 7],
+                "n_stable_features": [1, 3, 0],
+                "shrinkage": [1.0, 0.3],
+            },
             {"n_features_to_select": [5], "n_stable_features": [5]},
         ],
     ),
     "steps": (
-        Pipeline([("scale", StandardScaler()), ("select", SelectKBest(k=3)), ("model", GaussianNB())]),
+        Pipeline(
+            [
+                ("scale", StandardScaler()),
+                ("select", SelectKBest(k=3)),
+                ("model", GaussianNB()),
+            ]
+        ),
         [
-            {"scale": [StandardScaler(), MinMaxScaler(), "passthrough"], "model__var_smoothing": [1e-9, 1e-3]},
+            {
+                "scale": [StandardScaler(), MinMaxScaler(), "passthrough"],
+                "model__var_smoothing": [1e-9, 1e-3],
+            },
             {"model": [RandomForestClassifier(5), SVC()], "select__k": [3, 4]},
         ],
     ),
@@ -145,7 +216,10 @@ SINGLE = {
         make_pipeline(make_pipeline(StandardScaler(), SelectKBest(k=4)), GaussianNB()),
         {"pipeline__selectkbest__k": [2, 4], "gaussiannb__var_smoothing": [1e-9, 1e-3]},
     ),
-    "settings of the pipeline": (make_pipeline(SelectKBest(k=4), GaussianNB()), {"verbose": [False], "memory": [None]}),
+    "settings of the pipeline": (
+        make_pipeline(SelectKBest(k=4), GaussianNB()),
+        {"verbose": [False], "memory": [None]},
+    ),
     "overwriting": (
         make_pipeline(StandardScaler(copy=False), SelectKBest(), GaussianNB()),
         {"selectkbest__k": [2, 4], "standardscaler__with_mean": [True, False]},
@@ -160,34 +234,52 @@ SINGLE = {
 @pytest.mark.parametrize("which", FOLLOWED)
 def test_paths_are_the_cold_fits_at_their_tolerance(which, classes):
     X, y = classes
-    data = (pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]), y) if "names" in which else classes
+    data = (
+        (pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]), y)
+        if "names" in which
+        else classes
+    )
     estimator, grid = FOLLOWED[which]
-    assert_same(searched(estimator, grid, data), *cold(estimator, grid, data), rtol=1e-5)
+    assert_same(
+        searched(estimator, grid, data), *cold(estimator, grid, data), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("which", SINGLE)
 def test_shared_steps_and_eliminations_are_exact(which, classes):
     estimator, grid = SINGLE[which]
     (X, y), (X_cold, y_cold) = classes, map(np.copy, classes)
-    assert_same(searched(estimator, grid, (X.copy(), y)), *cold(estimator, grid, (X_cold, y_cold)))
+    assert_same(
+        searched(estimator, grid, (X.copy(), y)),
+        *cold(estimator, grid, (X_cold, y_cold)),
+    )
 
 
 def test_a_measure_for_which_less_is_better_is_negated(classes):
     search = searched(SelectKBest(), {"k": [2, 4]}, classes, measures="krizek")
-    assert_same(search, *cold(SelectKBest(), {"k": [2, 4]}, classes, measures=["krizek"]))
+    assert_same(
+        search, *cold(SelectKBest(), {"k": [2, 4]}, classes, measures=["krizek"])
+    )
     assert (search.cv_results_["mean_test_neg_krizek"] <= 0).all()
 
 
-@pytest.mark.parametrize("scoring", [None, "neg_mean_absolute_error", ["r2", "neg_median_absolute_error"]])
+@pytest.mark.parametrize(
+    "scoring", [None, "neg_mean_absolute_error", ["r2", "neg_median_absolute_error"]]
+)
 def test_an_elastic_net_over_two_parameters(scoring, numbers):
     net = ElasticNet(**TIGHT)
     grid = {"alpha": [0.3, 3.0, 30.0], "l1_ratio": [0.3, 0.9]}
     measures = ["nogueira", "importance_weighted"]
     search = searched(net, grid, numbers, scoring=scoring, measures=measures)
-    assert_same(search, *cold(net, grid, numbers, scoring=scoring, measures=measures), rtol=1e-5)
+    assert_same(
+        search, *cold(net, grid, numbers, scoring=scoring, measures=measures), rtol=1e-5
+    )
 
 
-@pytest.mark.parametrize("model", [Lasso(tol=1e-6), Lasso(tol=1e-5), Lasso(fit_intercept=False), ElasticNet()])
+@pytest.mark.parametrize(
+    "model",
+    [Lasso(tol=1e-6), Lasso(tol=1e-5), Lasso(fit_intercept=False), ElasticNet()],
+)
 def test_several_outputs_by_either_solver(model, numbers):
     X, y = numbers
     data, grid = (X, np.column_stack([y, X[:, 0] - y])), {"alpha": [1, 20, 5]}
@@ -196,12 +288,17 @@ def test_several_outputs_by_either_solver(model, numbers):
 
 @pytest.mark.parametrize("n_features", [30, 200])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_candidates_that_select_nothing_have_the_same_rank_as_in_cold_fits(n_features, form):
+def test_candidates_that_select_nothing_have_the_same_rank_as_in_cold_fits(
+    n_features, form
+):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((130, n_features))
     y = X[:, :3].sum(axis=1) + rng.standard_normal(130)
     # A single value is no path, but a fit of its own.
-    both, one = {"alpha": [0.1, 5.0, 6.0], "l1_ratio": [0.5, 1.0]}, {"alpha": [7.0], "l1_ratio": [0.9]}
+    both, one = (
+        {"alpha": [0.1, 5.0, 6.0], "l1_ratio": [0.5, 1.0]},
+        {"alpha": [7.0], "l1_ratio": [0.9]},
+    )
     table, _ = cold(ElasticNet(**TIGHT), [both, one], (form(X), y))
     results = searched(ElasticNet(**TIGHT), [both, one], (form(X), y)).cv_results_
     np.testing.assert_array_equal(results["rank_test_score"], table["rank_test_score"])
@@ -212,9 +309,14 @@ def test_candidates_that_select_nothing_have_the_same_rank_as_in_cold_fits(n_fea
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("model", [Lasso(), Lasso(tol=1e-8), ElasticNet()])
-def test_the_intercept_of_a_model_without_features_is_that_of_a_cold_fit(model, n_outputs, form, weighted):
+def test_the_intercept_of_a_model_without_features_is_that_of_a_cold_fit(
+    model, n_outputs, form, weighted
+):
     rng = np.random.default_rng(1)
-    X, y = form(rng.standard_normal((307, 9))), 3 + rng.standard_normal((307, n_outputs))
+    X, y = (
+        form(rng.standard_normal((307, 9))),
+        3 + rng.standard_normal((307, n_outputs)),
+    )
     y = y[:, 0] if n_outputs == 1 else y
     how = {"sample_weight": rng.random(307)} if weighted else {}
     found = fit_together(model, [{"alpha": 2e3}, {"alpha": 1e3}], X, y, how)
@@ -228,13 +330,23 @@ def test_the_intercept_of_a_model_without_features_is_that_of_a_cold_fit(model, 
 def test_more_features_than_rows():
     X, y = make_regression(40, 100, n_informative=5, noise=5.0, random_state=0)
     for model in (Lasso(**TIGHT), ElasticNet(**TIGHT)):
-        assert_same(searched(model, {"alpha": [3, 20]}, (X, y)), *cold(model, {"alpha": [3, 20]}, (X, y)), rtol=1e-5)
+        assert_same(
+            searched(model, {"alpha": [3, 20]}, (X, y)),
+            *cold(model, {"alpha": [3, 20]}, (X, y)),
+            rtol=1e-5,
+        )
 
 
 def test_more_than_two_classes():
     data = load_iris(return_X_y=True)
-    svm = LinearSVC(penalty="l1", dual=False, random_state=0, tol=1e-6, max_iter=100_000)
-    assert_same(searched(svm, {"C": [0.01, 0.1]}, data), *cold(svm, {"C": [0.01, 0.1]}, data), rtol=1e-3)
+    svm = LinearSVC(
+        penalty="l1", dual=False, random_state=0, tol=1e-6, max_iter=100_000
+    )
+    assert_same(
+        searched(svm, {"C": [0.01, 0.1]}, data),
+        *cold(svm, {"C": [0.01, 0.1]}, data),
+        rtol=1e-3,
+    )
     forest = SelectFromModel(RandomForestClassifier(5))
     grid = {"estimator__max_depth": [1, 3], "threshold": ["mean", "median"]}
     assert_same(searched(forest, grid, data), *cold(forest, grid, data))
@@ -244,12 +356,16 @@ def test_sparse_data(classes):
     X, y = classes
     data = sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0)), y
     grid = {"C": [0.1, 1.0]}
-    assert_same(searched(l1_logistic(), grid, data), *cold(l1_logistic(), grid, data), rtol=1e-5)
+    assert_same(
+        searched(l1_logistic(), grid, data), *cold(l1_logistic(), grid, data), rtol=1e-5
+    )
 
 
 def test_models_without_a_selection_are_measured_by_their_weights(numbers):
     search = searched(Ridge(), {"alpha": [0.1, 10.0]}, numbers, measures="pearson")
-    assert_same(search, *cold(Ridge(), {"alpha": [0.1, 10.0]}, numbers, measures=["pearson"]))
+    assert_same(
+        search, *cold(Ridge(), {"alpha": [0.1, 10.0]}, numbers, measures=["pearson"])
+    )
     with pytest.raises(ValueError, match="Ridge does not select features"):
         searched(Ridge(), {"alpha": [0.1]}, numbers)
 
@@ -300,7 +416,11 @@ def test_steps_that_do_not_change_are_fitted_once_per_resample(classes):
 def test_a_path_is_one_fit(classes, monkeypatch):
     fits = []
     fit = LogisticRegression.fit
-    monkeypatch.setattr(LogisticRegression, "fit", lambda self, *args, **kw: fits.append(1) or fit(self, *args, **kw))
+    monkeypatch.setattr(
+        LogisticRegression,
+        "fit",
+        lambda self, *args, **kw: fits.append(1) or fit(self, *args, **kw),
+    )
     searched(l1_logistic(), {"C": [0.1, 0.3, 1.0]}, classes)
     assert len(fits) == 1  # the refit of the best
 
@@ -311,22 +431,32 @@ def families(estimator, grid, **params):
 
 
 def test_parts_of_a_grid_hold_every_candidate_once_and_keep_paths_whole():
-    chains = families(ElasticNet(), {"alpha": [0.1, 1.0, 2.0], "l1_ratio": [0.2, 0.5, 0.9]})
+    chains = families(
+        ElasticNet(), {"alpha": [0.1, 1.0, 2.0], "l1_ratio": [0.2, 0.5, 0.9]}
+    )
     for n_parts in (1, 2, 3, 7):
         parts = parts_of_grid(chains, n_parts)
         assert len(parts) == min(n_parts, 3)
-        siblings = [[s.candidates for s in family.siblings] for part in parts for family in part]
+        siblings = [
+            [s.candidates for s in family.siblings] for part in parts for family in part
+        ]
         assert all(len(family) == 3 for family in siblings)
-        assert sorted(n for family in siblings for candidates in family for n in candidates) == list(range(9))
+        assert sorted(
+            n for family in siblings for candidates in family for n in candidates
+        ) == list(range(9))
 
 
 def test_the_tree_of_a_pipeline():
     pipe = make_pipeline(StandardScaler(), SelectKBest(), LogisticRegression())
-    chains = families(pipe, {"selectkbest__k": [2, 3], "logisticregression__C": [0.1, 1.0, 10.0]})
+    chains = families(
+        pipe, {"selectkbest__k": [2, 3], "logisticregression__C": [0.1, 1.0, 10.0]}
+    )
     (scaler,) = families_of(chains)
     assert len(scaler.siblings) == 1
     (selector,) = scaler.siblings[0].after
-    assert [len(model.siblings) for sibling in selector.siblings for model in sibling.after] == [3, 3]
+    assert [
+        len(model.siblings) for sibling in selector.siblings for model in sibling.after
+    ] == [3, 3]
 
 
 def counted_scores(X, y):
@@ -366,7 +496,10 @@ def test_an_estimator_may_say_how_to_fit_it_for_many_values(classes):
 # -- jobs --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("backend", "n_jobs", "n_runs"), [("threading", 5, 5), ("threading", 5, 2), ("loky", 2, 5)])
+@pytest.mark.parametrize(
+    ("backend", "n_jobs", "n_runs"),
+    [("threading", 5, 5), ("threading", 5, 2), ("loky", 2, 5)],
+)
 def test_the_number_of_jobs_does_not_matter(backend, n_jobs, n_runs, classes):
     cv = BootstrapSplit(n_runs, random_state=0)
     pipe = make_pipeline(SelectKBest(), RandomForestClassifier(3))
@@ -376,17 +509,24 @@ def test_the_number_of_jobs_does_not_matter(backend, n_jobs, n_runs, classes):
         several = searched(pipe, grid, classes, cv=cv, n_jobs=n_jobs)
     for name in alone.cv_results_:
         if "_test_" in name:
-            np.testing.assert_array_equal(alone.cv_results_[name], several.cv_results_[name])
+            np.testing.assert_array_equal(
+                alone.cv_results_[name], several.cv_results_[name]
+            )
     assert alone.best_index_ == several.best_index_
 
 
 def test_a_checkpoint_is_resumed(classes, tmp_path):
-    pipe, grid = make_pipeline(Counting(), SelectKBest(), RandomForestClassifier(3)), {"selectkbest__k": [2, 3]}
+    pipe, grid = (
+        make_pipeline(Counting(), SelectKBest(), RandomForestClassifier(3)),
+        {"selectkbest__k": [2, 3]},
+    )
     path = tmp_path / "search.db"
 
     def fits(**params):
         COUNTS.clear()
-        return searched(pipe, grid, classes, checkpoint=path, **params), COUNTS["fit"] - 2  # on all rows, and the best
+        return searched(pipe, grid, classes, checkpoint=path, **params), COUNTS[
+            "fit"
+        ] - 2  # on all rows, and the best
 
     few, many = (BootstrapSplit(n, random_state=0) for n in (3, 5))
     assert [fits(cv=few)[1], fits(cv=few)[1]] == [3, 0]
@@ -409,7 +549,13 @@ def test_failed_runs_are_not_stored(classes, tmp_path):
     for _ in range(2):
         COUNTS.clear()
         with pytest.warns(FitFailedWarning):
-            searched(pipe, {"fragile__always": [False]}, classes, cv=KFold(5), checkpoint=tmp_path / "runs.db")
+            searched(
+                pipe,
+                {"fragile__always": [False]},
+                classes,
+                cv=KFold(5),
+                checkpoint=tmp_path / "runs.db",
+            )
     assert 2 < COUNTS["fit"] < 7
 
 
@@ -418,27 +564,46 @@ def test_failed_runs_are_not_stored(classes, tmp_path):
 
 @pytest.fixture(scope="module")
 def search(classes):
-    pipe = make_pipeline(StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear"))
+    pipe = make_pipeline(
+        StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear")
+    )
     grid = {"logisticregression__C": np.logspace(-2, 1, 6)}
-    return searched(pipe, grid, classes, scoring=["accuracy", "neg_log_loss"], measures=["nogueira", "jaccard"])
+    return searched(
+        pipe,
+        grid,
+        classes,
+        scoring=["accuracy", "neg_log_loss"],
+        measures=["nogueira", "jaccard"],
+    )
 
 
 def test_the_layout_is_that_of_grid_search(search, classes):
     X, y = classes
     plain = GridSearchCV(
-        search.estimator, search.param_grid, cv=list(CV.split(X, y)), scoring=["accuracy", "neg_log_loss"], refit=False
+        search.estimator,
+        search.param_grid,
+        cv=list(CV.split(X, y)),
+        scoring=["accuracy", "neg_log_loss"],
+        refit=False,
     ).fit(X, y)
     ours = search.cv_results_
     assert set(plain.cv_results_) <= set(ours)
     for name in ("accuracy", "neg_log_loss"):
-        for column in [f"split{i}_test_{name}" for i in range(5)] + [f"mean_test_{name}", f"std_test_{name}"]:
-            np.testing.assert_allclose(ours[column], plain.cv_results_[column], atol=0.05)
+        for column in [f"split{i}_test_{name}" for i in range(5)] + [
+            f"mean_test_{name}",
+            f"std_test_{name}",
+        ]:
+            np.testing.assert_allclose(
+                ours[column], plain.cv_results_[column], atol=0.05
+            )
         np.testing.assert_allclose(
-            np.mean([ours[f"split{i}_test_{name}"] for i in range(5)], axis=0), ours[f"mean_test_{name}"]
+            np.mean([ours[f"split{i}_test_{name}"] for i in range(5)], axis=0),
+            ours[f"mean_test_{name}"],
         )
         assert ours[f"rank_test_{name}"].min() == 1
     np.testing.assert_array_equal(
-        ours["param_logisticregression__C"].data, plain.cv_results_["param_logisticregression__C"].data
+        ours["param_logisticregression__C"].data,
+        plain.cv_results_["param_logisticregression__C"].data,
     )
     assert ours["params"] == plain.cv_results_["params"]
     assert len(pd.DataFrame(ours)) == 6
@@ -464,8 +629,15 @@ def test_seconds_of_scores_are_tabulated(classes, tmp_path):
     def tabulated():
         how = {"scoring": "accuracy", "checkpoint": tmp_path / "runs.db"}
         pipe = make_pipeline(SelectKBest(k=4), Slow())
-        search = searched(pipe, {"slow": [Slow(), GaussianNB()], "slow__var_smoothing": [1e-9, 1e-3]}, classes, **how)
-        return search.cv_results_["mean_score_time"], search.cv_results_["std_score_time"]
+        search = searched(
+            pipe,
+            {"slow": [Slow(), GaussianNB()], "slow__var_smoothing": [1e-9, 1e-3]},
+            classes,
+            **how,
+        )
+        return search.cv_results_["mean_score_time"], search.cv_results_[
+            "std_score_time"
+        ]
 
     mean, deviation = tabulated()
     assert (mean[:2] >= 0.04).all()
@@ -477,7 +649,9 @@ def test_seconds_of_scores_are_tabulated(classes, tmp_path):
 
 def test_seconds_of_what_candidates_share_are_divided_equally(classes):
     pipe = make_pipeline(SlowScaler(), SelectKBest(), GaussianNB())
-    results = searched(pipe, {"selectkbest__k": [1, 2, 3, 4]}, classes, scoring="accuracy").cv_results_
+    results = searched(
+        pipe, {"selectkbest__k": [1, 2, 3, 4]}, classes, scoring="accuracy"
+    ).cv_results_
     times = results["mean_score_time"]
     assert (times >= 0.01).all()
     assert (times < 0.04).all()
@@ -490,14 +664,18 @@ def test_models_that_predict_together_share_the_seconds_of_that(classes, monkeyp
 
     every = _SharedPredictions._predict_all
     monkeypatch.setattr(_SharedPredictions, "_predict_all", slow)
-    results = searched(l1_logistic(), {"C": [0.05, 0.1, 0.2, 0.4]}, classes, scoring="accuracy").cv_results_
+    results = searched(
+        l1_logistic(), {"C": [0.05, 0.1, 0.2, 0.4]}, classes, scoring="accuracy"
+    ).cv_results_
     times = results["mean_score_time"]
     assert (times >= 0.01).all()
     assert (times < 0.04).all()
 
 
 def test_without_a_score_there_are_no_seconds_of_it(classes):
-    assert np.isnan(searched(SelectKBest(), {"k": [1, 3]}, classes).cv_results_["mean_score_time"]).all()
+    assert np.isnan(
+        searched(SelectKBest(), {"k": [1, 3]}, classes).cv_results_["mean_score_time"]
+    ).all()
 
 
 def test_the_table_is_usable_by_what_takes_tables_of_searches(search):
@@ -508,7 +686,9 @@ def test_the_table_is_usable_by_what_takes_tables_of_searches(search):
     assert list(search.front_.index) == list(front)
     assert search.front_["chosen"].dtype == bool
     errors = search.cv_results_["mean_test_accuracy_se"]
-    np.testing.assert_allclose(table["score_high"] - table["score"], 1.959964 * errors, rtol=1e-6)
+    np.testing.assert_allclose(
+        table["score_high"] - table["score"], 1.959964 * errors, rtol=1e-6
+    )
 
 
 def test_the_standard_error_of_a_score_is_that_for_other_data(search, classes):
@@ -516,10 +696,14 @@ def test_the_standard_error_of_a_score_is_that_for_other_data(search, classes):
     own = search.cv_results_["mean_test_accuracy_se"]
     assert not np.allclose(own, between)
     chosen = ParetoRefit("accuracy", "nogueira", strategy="one_se")(search.cv_results_)
-    score, stable = (search.cv_results_[f"mean_test_{name}"] for name in ("accuracy", "nogueira"))
+    score, stable = (
+        search.cv_results_[f"mean_test_{name}"] for name in ("accuracy", "nogueira")
+    )
     within = score >= score.max() - own[score.argmax()]
     selects = search.cv_results_["mean_test_n_features"] > 0
-    assert chosen == np.flatnonzero(within & selects)[np.argmax(stable[within & selects])]
+    assert (
+        chosen == np.flatnonzero(within & selects)[np.argmax(stable[within & selects])]
+    )
 
 
 def test_runs_serve_any_other_measure(search):
@@ -537,7 +721,10 @@ def test_parameters_of_any_kind_are_tabulated(classes):
     assert results["param_model__C"].dtype == float
     assert results["param_model__C"].mask.tolist() == [False] * 4 + [True]
     assert results["param_scale"].dtype == object
-    assert [type(value) for value in results["param_scale"].compressed()] == [StandardScaler, str] * 2
+    assert [type(value) for value in results["param_scale"].compressed()] == [
+        StandardScaler,
+        str,
+    ] * 2
 
 
 class Anything(SelectKBest):
@@ -562,7 +749,11 @@ VALUES = {
     "unequal lists": [[1], [2, 3]],
     "dates": [np.datetime64("2020-01-01"), np.datetime64("2021-01-01")],
     "single precision": [np.float32(1), np.float32(2)],
-    "estimators": [StandardScaler(), make_pipeline(StandardScaler()), RandomForestClassifier()],
+    "estimators": [
+        StandardScaler(),
+        make_pipeline(StandardScaler()),
+        RandomForestClassifier(),
+    ],
 }
 
 
@@ -571,7 +762,9 @@ def test_columns_of_parameters_have_the_types_of_grid_search(kind, classes):
     X, y = classes
     grid = [{"value": VALUES[kind]}, {}]
     ours = searched(Anything(), grid, classes, cv=KFold(2)).cv_results_["param_value"]
-    plain = GridSearchCV(Anything(), grid, cv=2, scoring=lambda *_: 0.0, refit=False).fit(X, y)
+    plain = GridSearchCV(
+        Anything(), grid, cv=2, scoring=lambda *_: 0.0, refit=False
+    ).fit(X, y)
     theirs = plain.cv_results_["param_value"]
     assert ours.dtype == theirs.dtype
     assert ours.mask.tolist() == theirs.mask.tolist()
@@ -586,7 +779,9 @@ def test_ways_to_choose(classes):
     grid = {"logisticregression__C": np.logspace(-2, 1, 6)}
 
     def chosen(refit, **params):
-        fitted = searched(pipe, grid, classes, refit=refit, scoring="accuracy", **params)
+        fitted = searched(
+            pipe, grid, classes, refit=refit, scoring="accuracy", **params
+        )
         return fitted.best_index_, fitted.cv_results_
 
     index, table = chosen("accuracy")
@@ -600,7 +795,10 @@ def test_ways_to_choose(classes):
     assert chosen("knee")[0] == ParetoRefit("accuracy", "nogueira")(table)
     with pytest.raises(ValueError, match="needs a tolerance"):
         chosen("tolerance")
-    with pytest.raises(ValueError, match=r"refit must be one of .* 'accuracy', 'nogueira'; got 'accurracy'"):
+    with pytest.raises(
+        ValueError,
+        match=r"refit must be one of .* 'accuracy', 'nogueira'; got 'accurracy'",
+    ):
         chosen("accurracy")
 
 
@@ -632,7 +830,10 @@ def test_the_best_candidate_predicts_and_selects(search, classes):
     assert search.transform(X).shape[1] == search.get_support().sum()
     np.testing.assert_array_equal(search.classes_, [0, 1])
     assert search.score(X, y) == pytest.approx(np.mean(best.predict(X) == y))
-    assert search.best_score_ == search.cv_results_["mean_test_accuracy"][search.best_index_]
+    assert (
+        search.best_score_
+        == search.cv_results_["mean_test_accuracy"][search.best_index_]
+    )
 
 
 def test_methods_are_there_only_where_the_estimator_has_them(numbers):
@@ -648,7 +849,9 @@ def test_names_of_features(classes):
     X, y = classes
     frame = pd.DataFrame(X, columns=[f"gene {i}" for i in range(X.shape[1])])
     search = searched(SelectKBest(), {"k": [2]}, (frame, y))
-    assert list(search.get_feature_names_out()) == list(frame.columns[search.get_support()])
+    assert list(search.get_feature_names_out()) == list(
+        frame.columns[search.get_support()]
+    )
     assert list(search.runs_[0].feature_names) == list(frame.columns)
 
 
@@ -675,10 +878,15 @@ def test_the_picture(search):
 
 
 def test_candidates_are_sampled_reproducibly(classes):
-    first, second = (searched(l1_logistic(), {"C": loguniform(0.01, 1)}, classes, n_iter=4) for _ in range(2))
+    first, second = (
+        searched(l1_logistic(), {"C": loguniform(0.01, 1)}, classes, n_iter=4)
+        for _ in range(2)
+    )
     assert first.cv_results_["params"] == second.cv_results_["params"]
     assert len(first.cv_results_["params"]) == 4
-    with pytest.raises(ValueError, match="n_iter must be an int where param_grid holds distributions"):
+    with pytest.raises(
+        ValueError, match="n_iter must be an int where param_grid holds distributions"
+    ):
         searched(l1_logistic(), {"C": loguniform(0.01, 1)}, classes)
 
 
@@ -693,14 +901,34 @@ def test_candidates_are_sampled_reproducibly(classes):
         ({"error_score": "no"}, "error_score must be"),
         ({"measures": ["nogueira", "nogueira"]}, "different names"),
         ({"measures": []}, "measures must be a measure or at least one"),
-        ({"scoring": "nogueira"}, "^scoring='nogueira' is a measure of stability.*StabilitySearchCV, in measures"),
-        ({"scoring": ["accuracy", "kuncheva"]}, "^scoring='kuncheva' is a measure of stability"),
-        ({"cv": StabilityCV(Lasso())}, "^cv must be .* only chooses rows, got the estimator StabilityCV"),
-        ({"scoring": "neg_log_loss", "estimator": LinearSVC(penalty="l1", dual=False)}, "does not fit the estimator"),
+        (
+            {"scoring": "nogueira"},
+            "^scoring='nogueira' is a measure of stability.*StabilitySearchCV, in measures",
+        ),
+        (
+            {"scoring": ["accuracy", "kuncheva"]},
+            "^scoring='kuncheva' is a measure of stability",
+        ),
+        (
+            {"cv": StabilityCV(Lasso())},
+            "^cv must be .* only chooses rows, got the estimator StabilityCV",
+        ),
+        (
+            {
+                "scoring": "neg_log_loss",
+                "estimator": LinearSVC(penalty="l1", dual=False),
+            },
+            "does not fit the estimator",
+        ),
     ],
 )
 def test_wrong_parameters(params, message, classes):
-    given = {"estimator": l1_logistic(), "param_grid": {"C": [0.1, 1.0]}, "cv": CV, **params}
+    given = {
+        "estimator": l1_logistic(),
+        "param_grid": {"C": [0.1, 1.0]},
+        "cv": CV,
+        **params,
+    }
     with pytest.raises(ValueError, match=message):
         StabilitySearchCV(**given).fit(*classes)
 
@@ -730,12 +958,16 @@ def test_failed_fits_are_left_out_and_failed_candidates_are_missing(classes):
     pipe = make_pipeline(SelectKBest(k=3), Fragile())
     grid = {"fragile__always": [False, True]}
     cv = KFold(5)
-    with pytest.warns(FitFailedWarning, match=r"of 10 fits failed and are left out, 1 of 2 candidates"):
+    with pytest.warns(
+        FitFailedWarning, match=r"of 10 fits failed and are left out, 1 of 2 candidates"
+    ):
         search = searched(pipe, grid, classes, cv=cv)
     first = search.runs_[0]
     assert 0 < first.n_failed < 4
     assert search.best_index_ == 0
-    missing = [i for i in range(5) if np.isnan(search.cv_results_[f"split{i}_test_score"][0])]
+    missing = [
+        i for i in range(5) if np.isnan(search.cv_results_[f"split{i}_test_score"][0])
+    ]
     assert sorted([*missing, *first.split_numbers]) == list(range(5))
     assert np.isnan(search.cv_results_["mean_test_nogueira"][1])
     assert search.cv_results_["rank_test_score"].tolist() == [1, 2]
@@ -745,11 +977,15 @@ def test_failed_fits_are_left_out_and_failed_candidates_are_missing(classes):
         searched(pipe, {"fragile__always": [True]}, classes, cv=cv)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # without an L1 penalty, scikit-learn 1.8
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning"
+)  # without an L1 penalty, scikit-learn 1.8
 def test_a_candidate_that_cannot_be_measured_is_named_with_the_reason(numbers):
     with pytest.warns(FitFailedWarning) as caught:
         search = searched(ElasticNet(), {"l1_ratio": [0, 0.5]}, numbers)
-    (message,) = [str(one.message) for one in caught if one.category is FitFailedWarning]
+    (message,) = [
+        str(one.message) for one in caught if one.category is FitFailedWarning
+    ]
     assert message.startswith("1 of 2 candidates can't be measured")
     assert "ElasticNet does not select features, it keeps every feature" in message
     assert [runs.n_failed for runs in search.runs_] == [0, 0]
@@ -761,7 +997,14 @@ def test_scores_that_fail_have_the_error_score(classes):
         raise RuntimeError("no score")
 
     with pytest.warns(UserWarning, match="scoring failed in 10 of 10 fits"):
-        search = searched(SelectKBest(), {"k": [1, 2]}, classes, scoring=broken, error_score=-1.0, refit="nogueira")
+        search = searched(
+            SelectKBest(),
+            {"k": [1, 2]},
+            classes,
+            scoring=broken,
+            error_score=-1.0,
+            refit="nogueira",
+        )
     assert (search.cv_results_["mean_test_score"] == -1).all()
 
 
@@ -772,10 +1015,18 @@ def test_sample_weights_reach_paths_and_single_fits(classes):
     X, y = classes
     weight = np.random.default_rng(0).uniform(0.1, 3, len(y))
     for estimator in (l1_logistic(), RFE(LogisticRegression())):
-        grid = {"C": [0.05, 0.5]} if estimator.__class__ is LogisticRegression else {"n_features_to_select": [2, 4]}
-        search = StabilitySearchCV(estimator, grid, cv=CV, random_state=0).fit(X, y, sample_weight=weight)
+        grid = (
+            {"C": [0.05, 0.5]}
+            if estimator.__class__ is LogisticRegression
+            else {"n_features_to_select": [2, 4]}
+        )
+        search = StabilitySearchCV(estimator, grid, cv=CV, random_state=0).fit(
+            X, y, sample_weight=weight
+        )
         for runs, params in zip(search.runs_, ParameterGrid(grid), strict=True):
-            alone = StabilityCV(clone(estimator).set_params(**params), cv=CV, random_state=0)
+            alone = StabilityCV(
+                clone(estimator).set_params(**params), cv=CV, random_state=0
+            )
             alone.fit(X, y, sample_weight=weight)
             np.testing.assert_array_equal(dense(runs.supports), dense(alone.supports_))
 
@@ -785,14 +1036,22 @@ def test_metadata_are_routed(classes):
     weight = np.random.default_rng(0).uniform(0.1, 3, len(y))
     groups = np.arange(len(y)) // 3
     with config_context(enable_metadata_routing=True):
-        model = l1_logistic().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        model = (
+            l1_logistic()
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True)
+        )
         cv = BootstrapSplit(4, random_state=0).set_split_request(groups=True)
         search = StabilitySearchCV(model, {"C": [0.05, 0.5]}, cv=cv, random_state=0)
         search.fit(X, y, sample_weight=weight, groups=groups)
         alone = StabilityCV(clone(model).set_params(C=0.5), cv=cv, random_state=0)
         alone.fit(X, y, sample_weight=weight, groups=groups)
-        np.testing.assert_array_equal(dense(search.runs_[1].supports), dense(alone.supports_))
-        np.testing.assert_allclose(search.runs_[1].scores["score"], alone.scores_["score"])
+        np.testing.assert_array_equal(
+            dense(search.runs_[1].supports), dense(alone.supports_)
+        )
+        np.testing.assert_allclose(
+            search.runs_[1].scores["score"], alone.scores_["score"]
+        )
         expected = search.best_estimator_.score(X, y, sample_weight=weight)
         assert search.score(X, y, sample_weight=weight) == expected
 
@@ -800,12 +1059,19 @@ def test_metadata_are_routed(classes):
 def test_progress_is_reported_for_each_resample(classes, capsys):
     callback = pytest.importorskip("sklearn.callback")
     bar = callback.ProgressBar()
-    search = StabilitySearchCV(make_pipeline(SimpleImputer(), SelectKBest(k=2)), {"selectkbest__k": [1, 2]}, cv=CV)
+    search = StabilitySearchCV(
+        make_pipeline(SimpleImputer(), SelectKBest(k=2)),
+        {"selectkbest__k": [1, 2]},
+        cv=CV,
+    )
     search.set_callbacks(bar).fit(*classes)
     assert "StabilitySearchCV" in capsys.readouterr().out
 
 
 def test_another_search_may_hold_it(numbers):
     X, y = numbers
-    pipe = make_pipeline(StabilitySearchCV(Lasso(), {"alpha": [1.0, 10.0]}, cv=CV, random_state=0), LinearRegression())
+    pipe = make_pipeline(
+        StabilitySearchCV(Lasso(), {"alpha": [1.0, 10.0]}, cv=CV, random_state=0),
+        LinearRegression(),
+    )
     assert pipe.fit(X, y)[-1].n_features_in_ == pipe[0].get_support().sum()

@@ -15,7 +15,11 @@ from skstab.model_selection._together import fit_together, followed_parameters
 
 L1 = LogisticRegression(l1_ratio=1, solver="liblinear")
 CLASSIFIERS = {"logistic": L1, "svm": LinearSVC(penalty="l1", dual=False)}
-REGRESSORS = {"lasso": Lasso(), "elastic net": ElasticNet(), "no intercept": Lasso(fit_intercept=False)}
+REGRESSORS = {
+    "lasso": Lasso(),
+    "elastic net": ElasticNet(),
+    "no intercept": Lasso(fit_intercept=False),
+}
 VALUES = [0.01, 0.05, 0.2, 1.0]
 
 
@@ -57,7 +61,12 @@ def test_classes_are_the_same_and_decisions_up_to_rounding(name, form):
     for model in models:
         alone = by_itself(model)
         np.testing.assert_array_equal(model.predict(rows), alone.predict(rows))
-        np.testing.assert_allclose(model.decision_function(rows), alone.decision_function(rows), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            model.decision_function(rows),
+            alone.decision_function(rows),
+            rtol=1e-9,
+            atol=1e-12,
+        )
         assert model.predict(rows).dtype == alone.predict(rows).dtype
 
 
@@ -67,7 +76,9 @@ def test_numbers_are_the_same_up_to_rounding(name, form):
     X, y = make_regression(60, 10, noise=5.0, random_state=1)
     models, rows = fitted(REGRESSORS[name], X, y, form)
     for model in models:
-        np.testing.assert_allclose(model.predict(rows), by_itself(model).predict(rows), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            model.predict(rows), by_itself(model).predict(rows), rtol=1e-9, atol=1e-12
+        )
 
 
 def test_probabilities_are_the_same_twice():
@@ -76,7 +87,11 @@ def test_probabilities_are_the_same_twice():
     models, rows = fitted(L1, X, y)
     for _ in range(2):
         for model in models:
-            np.testing.assert_allclose(model.predict_proba(rows), by_itself(model).predict_proba(rows), atol=1e-12)
+            np.testing.assert_allclose(
+                model.predict_proba(rows),
+                by_itself(model).predict_proba(rows),
+                atol=1e-12,
+            )
 
 
 def test_what_one_does_with_its_predictions_does_not_reach_the_others():
@@ -90,7 +105,9 @@ def test_other_rows_have_other_predictions():
     X, y = make_classification(80, 12, random_state=0)
     models, rows = fitted(L1, X, y)
     for part in (rows, rows[:5], rows[5:9]):
-        np.testing.assert_array_equal(models[-1].predict(part), by_itself(models[-1]).predict(part))
+        np.testing.assert_array_equal(
+            models[-1].predict(part), by_itself(models[-1]).predict(part)
+        )
 
 
 def test_a_decision_that_rounding_could_turn_is_left_to_the_model():
@@ -101,11 +118,15 @@ def test_a_decision_that_rounding_could_turn_is_left_to_the_model():
     shared = models[-1].predict.shared
     coef, intercept = shared.coefs[-1], shared.intercepts[-1]
     rows = rng.standard_normal((200, 12))
-    rows -= np.outer((rows @ coef + intercept) / (coef @ coef), coef)  # all on the border
+    rows -= np.outer(
+        (rows @ coef + intercept) / (coef @ coef), coef
+    )  # all on the border
     alone = by_itself(models[-1])
     np.testing.assert_array_equal(models[-1].predict(rows), alone.predict(rows))
     assert not shared.is_known[-1]
-    np.testing.assert_array_equal(models[-1].decision_function(rows), alone.decision_function(rows))
+    np.testing.assert_array_equal(
+        models[-1].decision_function(rows), alone.decision_function(rows)
+    )
 
 
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "f1"])
@@ -114,7 +135,9 @@ def test_scorers_take_the_methods(scoring):
     models, rows = fitted(L1, X, y)
     scorer = get_scorer(scoring)
     for model in models[1:]:
-        assert scorer(model, rows, y) == pytest.approx(scorer(by_itself(model), rows, y), rel=1e-12)
+        assert scorer(model, rows, y) == pytest.approx(
+            scorer(by_itself(model), rows, y), rel=1e-12
+        )
 
 
 def test_a_model_without_any_coefficient_predicts_as_by_itself():
@@ -135,4 +158,6 @@ def test_rows_that_cannot_be_predicted_are_an_error():
 
 def test_more_than_two_classes_predict_by_themselves():
     X, y = make_classification(80, 12, n_informative=6, n_classes=3, random_state=0)
-    assert not any("predict" in vars(model) for model in at_each(CLASSIFIERS["svm"], X, y))
+    assert not any(
+        "predict" in vars(model) for model in at_each(CLASSIFIERS["svm"], X, y)
+    )

@@ -17,11 +17,27 @@ from scipy import sparse
 from sklearn import clone, config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
 from sklearn.datasets import make_classification, make_regression
-from sklearn.exceptions import FitFailedWarning, NotFittedError, UnsetMetadataPassedError
-from sklearn.feature_selection import SelectFromModel, SelectKBest, SelectorMixin, VarianceThreshold, chi2
+from sklearn.exceptions import (
+    FitFailedWarning,
+    NotFittedError,
+    UnsetMetadataPassedError,
+)
+from sklearn.feature_selection import (
+    SelectFromModel,
+    SelectKBest,
+    SelectorMixin,
+    VarianceThreshold,
+    chi2,
+)
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge, SGDClassifier
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    cross_validate,
+)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
@@ -45,7 +61,9 @@ try:
 except ImportError:
     ProgressBar = None
 
-needs_callbacks = pytest.mark.skipif(ProgressBar is None, reason="scikit-learn 1.8 has no callbacks")
+needs_callbacks = pytest.mark.skipif(
+    ProgressBar is None, reason="scikit-learn 1.8 has no callbacks"
+)
 
 N, D, RUNS = 60, 8, 4
 CV = BootstrapSplit(RUNS, random_state=0)
@@ -54,16 +72,23 @@ GROUPS = np.arange(N) // 3
 
 
 def l1_svc(**params):
-    return LinearSVC(**{"penalty": "l1", "dual": False, "C": 0.2, "random_state": 0, **params})
+    return LinearSVC(
+        **{"penalty": "l1", "dual": False, "C": 0.2, "random_state": 0, **params}
+    )
 
 
 def stable(estimator=None, **params):
-    return StabilityCV(l1_svc() if estimator is None else estimator, **{"cv": CV, "random_state": 0, **params})
+    return StabilityCV(
+        l1_svc() if estimator is None else estimator,
+        **{"cv": CV, "random_state": 0, **params},
+    )
 
 
 @pytest.fixture(scope="module")
 def data():
-    return make_classification(N, D, n_informative=3, n_redundant=2, class_sep=0.7, random_state=1)
+    return make_classification(
+        N, D, n_informative=3, n_redundant=2, class_sep=0.7, random_state=1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +99,10 @@ def frame(data):
 
 def assert_same_runs(first, second):
     for name in ("supports_", "importances_"):
-        a, b = (sparse.csr_array(getattr(fitted, name)).toarray() for fitted in (first, second))
+        a, b = (
+            sparse.csr_array(getattr(fitted, name)).toarray()
+            for fitted in (first, second)
+        )
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
     assert first.stability_ == pytest.approx(second.stability_, abs=1e-9)
 
@@ -96,16 +124,26 @@ CHECKED = {
     # SelectKBest(k=1) would fail by itself: the checks ask for an accuracy that takes more than one feature.
     "pipeline": StabilityCV(
         make_pipeline(
-            StandardScaler(), SelectFromModel(LogisticRegression(), threshold="0.1*mean"), LogisticRegression()
+            StandardScaler(),
+            SelectFromModel(LogisticRegression(), threshold="0.1*mean"),
+            LogisticRegression(),
         ),
         cv=CV,
     ),
     "weights": StabilityCV(Ridge(), cv=CV, measure="pearson"),
-    "consensus": StabilityCV(Lasso(alpha=0.01), cv=ComplementaryPairsSplit(4, random_state=0), support="consensus"),
+    "consensus": StabilityCV(
+        Lasso(alpha=0.01),
+        cv=ComplementaryPairsSplit(4, random_state=0),
+        support="consensus",
+    ),
     "folds": StabilityCV(LinearSVC(penalty="l1", dual=False), cv=3),
-    "search along a path": StabilitySearchCV(LinearSVC(penalty="l1", dual=False), {"C": [0.5, 1.0]}, cv=CV),
+    "search along a path": StabilitySearchCV(
+        LinearSVC(penalty="l1", dual=False), {"C": [0.5, 1.0]}, cv=CV
+    ),
     "search of selectors": StabilitySearchCV(SelectKBest(), {"k": [1]}, cv=CV),
-    "search of a regressor": StabilitySearchCV(Lasso(), {"alpha": [0.001, 0.01]}, cv=CV),
+    "search of a regressor": StabilitySearchCV(
+        Lasso(), {"alpha": [0.001, 0.01]}, cv=CV
+    ),
 }
 ARRAY_API = "check_array_api_input"
 
@@ -123,8 +161,13 @@ ARRAY_API = "check_array_api_input"
 )
 def test_passes_every_check(which):
     results = check_estimator(CHECKED[which], on_skip=None, on_fail=None)
-    assert {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"} == {}
-    assert {r["status"] for r in results} <= {"passed", "skipped"}  # that is, nothing was expected to fail
+    assert {
+        r["check_name"]: r["exception"] for r in results if r["status"] == "failed"
+    } == {}
+    assert {r["status"] for r in results} <= {
+        "passed",
+        "skipped",
+    }  # that is, nothing was expected to fail
     # Which needs a setting made before scipy is imported; see the next test.
     assert {r["check_name"] for r in results if r["status"] == "skipped"} <= {ARRAY_API}
     assert len(results) > 40
@@ -138,10 +181,17 @@ def run_array_api_checks():
                 print("checked")  # noqa: T201
 
 
-@pytest.mark.skipif(ProgressBar is None, reason="scikit-learn 1.8 checks the array API only where it is supported")
+@pytest.mark.skipif(
+    ProgressBar is None,
+    reason="scikit-learn 1.8 checks the array API only where it is supported",
+)
 def test_passes_the_check_that_needs_another_interpreter():
     command = f"import {__name__} as this; this.run_array_api_checks()"
-    settings = {"SCIPY_ARRAY_API": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    settings = {
+        "SCIPY_ARRAY_API": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", command],
         env={**os.environ, **settings},
@@ -228,7 +278,9 @@ def test_weights_without_routing(numbered, weights):
     X, y = numbered
     runs = telltale(scoring=WEIGHED).fit(X, y, sample_weight=weights)
     assert_weights_of_own_rows(runs, list(CV.split(X, y)), weights)
-    assert (runs.scores_["score"] == -1).all()  # as in cross_validate, a scorer has to ask
+    assert (
+        runs.scores_["score"] == -1
+    ).all()  # as in cross_validate, a scorer has to ask
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -243,7 +295,9 @@ def test_weights_go_where_they_were_requested(n_jobs, numbered, weights, routing
     runs.fit(X, y, sample_weight=weights)
     splits = list(CV.split(X, y))
     assert_weights_of_own_rows(runs, splits, weights)
-    np.testing.assert_allclose(runs.scores_["asked"], [weights[test].sum() for _, test in splits])
+    np.testing.assert_allclose(
+        runs.scores_["asked"], [weights[test].sum() for _, test in splits]
+    )
     assert (runs.scores_["declined"] == -1).all()
 
 
@@ -255,15 +309,17 @@ def test_weights_under_another_name(numbered, weights, routing):
     runs.fit(X, y, fit_weight=weights, score_weight=2 * weights)
     splits = list(CV.split(X, y))
     assert_weights_of_own_rows(runs, splits, weights)
-    np.testing.assert_allclose(runs.scores_["score"], [2 * weights[test].sum() for _, test in splits])
+    np.testing.assert_allclose(
+        runs.scores_["score"], [2 * weights[test].sum() for _, test in splits]
+    )
 
 
 def test_weights_that_nobody_asked_for(numbered, weights, routing):
     X, y = numbered
     with pytest.raises(UnsetMetadataPassedError, match=r"Telltale\.fit"):
-        telltale(scoring=make_scorer(sum_of_weights).set_score_request(sample_weight=True)).fit(
-            X, y, sample_weight=weights
-        )
+        telltale(
+            scoring=make_scorer(sum_of_weights).set_score_request(sample_weight=True)
+        ).fit(X, y, sample_weight=weights)
     asking = Telltale().set_fit_request(sample_weight=True)
     with pytest.raises(UnsetMetadataPassedError, match=r"Telltale\.score"):
         StabilityCV(asking, cv=CV).fit(X, y, sample_weight=weights)
@@ -271,22 +327,33 @@ def test_weights_that_nobody_asked_for(numbered, weights, routing):
         telltale().fit(X, y, sample_weights=weights)
 
 
-@pytest.mark.skipif(ProgressBar is None, reason="scikit-learn 1.8 does not ask several scorers what they request")
-def test_weights_that_one_of_several_scorers_did_not_ask_for(numbered, weights, routing):
+@pytest.mark.skipif(
+    ProgressBar is None,
+    reason="scikit-learn 1.8 does not ask several scorers what they request",
+)
+def test_weights_that_one_of_several_scorers_did_not_ask_for(
+    numbered, weights, routing
+):
     asking = Telltale().set_fit_request(sample_weight=True)
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-        StabilityCV(asking, cv=CV, scoring=["accuracy", "f1"]).fit(*numbered, sample_weight=weights)
+        StabilityCV(asking, cv=CV, scoring=["accuracy", "f1"]).fit(
+            *numbered, sample_weight=weights
+        )
 
 
 @pytest.mark.parametrize("enabled", [False, True])
 @pytest.mark.parametrize(
-    "cv", [CV, ComplementaryPairsSplit(4, random_state=0), GroupKFold(3)], ids=lambda cv: type(cv).__name__
+    "cv",
+    [CV, ComplementaryPairsSplit(4, random_state=0), GroupKFold(3)],
+    ids=lambda cv: type(cv).__name__,
 )
 def test_groups_go_to_the_splitter(cv, enabled, numbered):
     X, y = numbered
     with config_context(enable_metadata_routing=enabled):
         assert_whole_groups(telltale(cv=cv).fit(X, y, groups=GROUPS), GROUPS)
-        assert_whole_groups(telltale(cv=cv).fit(pd.DataFrame(X), y, groups=pd.Series(GROUPS)), GROUPS)
+        assert_whole_groups(
+            telltale(cv=cv).fit(pd.DataFrame(X), y, groups=pd.Series(GROUPS)), GROUPS
+        )
 
 
 @pytest.mark.parametrize("mixed", [False, True])
@@ -309,22 +376,39 @@ def test_groups_that_the_splitter_does_not_take(cv, numbered, routing):
         telltale(cv=cv).fit(X, y, groups=GROUPS)
 
 
-@pytest.mark.skipif(ProgressBar is None, reason="scikit-learn 1.8 copies what it routes for, a generator can't be")
+@pytest.mark.skipif(
+    ProgressBar is None,
+    reason="scikit-learn 1.8 copies what it routes for, a generator can't be",
+)
 def test_a_generator_of_splits_is_not_used_up_by_routing(numbered, weights, routing):
     X, y = numbered
-    asking = Telltale().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
-    runs = StabilityCV(asking, cv=KFold(3).split(X), return_estimators=True).fit(X, y, sample_weight=weights)
+    asking = (
+        Telltale()
+        .set_fit_request(sample_weight=True)
+        .set_score_request(sample_weight=False)
+    )
+    runs = StabilityCV(asking, cv=KFold(3).split(X), return_estimators=True).fit(
+        X, y, sample_weight=weights
+    )
     assert_weights_of_own_rows(runs, list(KFold(3).split(X)), weights)
 
 
 def test_metadata_through_a_pipeline(numbered, weights, routing):
     X, y = numbered
-    asking = Telltale().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    asking = (
+        Telltale()
+        .set_fit_request(sample_weight=True)
+        .set_score_request(sample_weight=False)
+    )
     runs = StabilityCV(asking, cv=CV, return_estimators=True)
     last = LogisticRegression().set_fit_request(sample_weight=False)
-    pipeline = Pipeline([("runs", runs), ("model", last)]).fit(X, y, groups=GROUPS, sample_weight=weights)
+    pipeline = Pipeline([("runs", runs), ("model", last)]).fit(
+        X, y, groups=GROUPS, sample_weight=weights
+    )
     assert_weights_of_own_rows(pipeline["runs"], list(CV.split(X, y, GROUPS)), weights)
-    pipeline = Pipeline([("runs", runs)]).fit(X, y, groups=GROUPS, sample_weight=weights)
+    pipeline = Pipeline([("runs", runs)]).fit(
+        X, y, groups=GROUPS, sample_weight=weights
+    )
     assert_weights_of_own_rows(pipeline["runs"], list(CV.split(X, y, GROUPS)), weights)
 
 
@@ -335,22 +419,40 @@ def test_metadata_through_a_pipeline_without_routing(numbered, weights):
     assert_weights_of_own_rows(pipeline["runs"], list(CV.split(X, y, GROUPS)), weights)
 
 
-@pytest.mark.parametrize("outer", [WholeSampleSplit(), GroupKFold(2)], ids=["whole", "nested"])
+@pytest.mark.parametrize(
+    "outer", [WholeSampleSplit(), GroupKFold(2)], ids=["whole", "nested"]
+)
 def test_metadata_through_a_search(outer, numbered, weights, routing):
     X, y = numbered
-    asking = Telltale().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    asking = (
+        Telltale()
+        .set_fit_request(sample_weight=True)
+        .set_score_request(sample_weight=False)
+    )
     runs = StabilityCV(asking, cv=CV, return_estimators=True)
-    search = GridSearchCV(runs, {"threshold": [0.4, 0.6]}, cv=outer, error_score="raise")
+    search = GridSearchCV(
+        runs, {"threshold": [0.4, 0.6]}, cv=outer, error_score="raise"
+    )
     search.fit(X, y, groups=GROUPS, sample_weight=weights)
-    assert_weights_of_own_rows(search.best_estimator_, list(CV.split(X, y, GROUPS)), weights)
+    assert_weights_of_own_rows(
+        search.best_estimator_, list(CV.split(X, y, GROUPS)), weights
+    )
 
 
 def test_metadata_reaches_a_nested_object(numbered, weights, routing):
     X, y = numbered
-    asking = Telltale().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
+    asking = (
+        Telltale()
+        .set_fit_request(sample_weight=True)
+        .set_score_request(sample_weight=False)
+    )
     inner = StabilityCV(asking, cv=CV, return_estimators=True)
-    outer = StabilityCV(inner, cv=GroupKFold(3), return_estimators=True).fit(X, y, groups=GROUPS, sample_weight=weights)
-    for runs, (train, _) in zip(outer.estimators_, GroupKFold(3).split(X, y, GROUPS), strict=True):
+    outer = StabilityCV(inner, cv=GroupKFold(3), return_estimators=True).fit(
+        X, y, groups=GROUPS, sample_weight=weights
+    )
+    for runs, (train, _) in zip(
+        outer.estimators_, GroupKFold(3).split(X, y, GROUPS), strict=True
+    ):
         inner_splits = list(CV.split(X[train], y[train], GROUPS[train]))
         for estimator, (rows, _) in zip(runs.estimators_, inner_splits, strict=True):
             np.testing.assert_array_equal(estimator.rows_, train[rows])
@@ -360,12 +462,16 @@ def test_metadata_reaches_a_nested_object(numbered, weights, routing):
 def test_an_outer_search_scores_with_the_weights_that_score_requested(data, routing):
     X, y = data
     weights = np.where(y == 1, 10.0, 0.1)
-    asking = l1_svc().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    asking = (
+        l1_svc()
+        .set_fit_request(sample_weight=True)
+        .set_score_request(sample_weight=True)
+    )
     params = {"sample_weight": weights}
     expected = cross_validate(asking, X, y, cv=3, params=params)["test_score"]
-    unweighted = cross_validate(clone(asking).set_score_request(sample_weight=False), X, y, cv=3, params=params)[
-        "test_score"
-    ]
+    unweighted = cross_validate(
+        clone(asking).set_score_request(sample_weight=False), X, y, cv=3, params=params
+    )["test_score"]
     assert not np.allclose(expected, unweighted)
     scores = cross_validate(stable(asking), X, y, cv=3, params=params)["test_score"]
     np.testing.assert_allclose(scores, expected)
@@ -401,8 +507,12 @@ def test_output_is_an_array_by_default(frame):
 def test_set_output(library, support, frame):
     X, y = frame
     kind = pytest.importorskip(library).DataFrame
-    runs = stable(support=support, threshold=0.9).set_output(transform=library).fit(X, y)
-    kept = [name for name, chosen in zip(NAMES, runs.get_support(), strict=True) if chosen]
+    runs = (
+        stable(support=support, threshold=0.9).set_output(transform=library).fit(X, y)
+    )
+    kept = [
+        name for name, chosen in zip(NAMES, runs.get_support(), strict=True) if chosen
+    ]
     out = runs.transform(X)
     assert isinstance(out, kind)
     assert list(out.columns) == kept == list(runs.get_feature_names_out())
@@ -427,7 +537,9 @@ def test_names_of_features(frame):
     X, y = frame
     runs = stable().fit(X, y)
     np.testing.assert_array_equal(runs.feature_names_in_, NAMES)
-    np.testing.assert_array_equal(runs.get_feature_names_out(), np.array(NAMES)[runs.get_support()])
+    np.testing.assert_array_equal(
+        runs.get_feature_names_out(), np.array(NAMES)[runs.get_support()]
+    )
     assert list(runs.summary().index) == NAMES
     assert runs.n_features_in_ == D
     plain = runs.fit(X.to_numpy(), y)
@@ -486,7 +598,9 @@ SPARSE = {
 def test_sparse_data_give_what_dense_data_give(which, container, data):
     X, y = data
     X = np.where(X > 0.3, X, 0.0)
-    runs, expected = (stable(SPARSE[which]).fit(given, y) for given in (container(X), X))
+    runs, expected = (
+        stable(SPARSE[which]).fit(given, y) for given in (container(X), X)
+    )
     assert 0 < expected.supports_.sum() < expected.supports_.shape[0] * D
     assert_same_runs(runs, expected)
     out = runs.transform(container(X))
@@ -494,7 +608,9 @@ def test_sparse_data_give_what_dense_data_give(which, container, data):
     np.testing.assert_array_equal(out.toarray(), expected.transform(X))
 
 
-@pytest.mark.parametrize("container", [*CONTAINERS, sparse.coo_array], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "container", [*CONTAINERS, sparse.coo_array], ids=lambda kind: kind.__name__
+)
 def test_sparse_data_stay_sparse(container, numbered):
     X, y = numbered
     runs = telltale().fit(container(X), y)
@@ -509,19 +625,25 @@ def test_sparse_data_stay_sparse(container, numbered):
 @pytest.mark.parametrize("support", ["refit", "consensus"])
 def test_a_step_before_a_model(support, data):
     X, y = data
-    pipeline = make_pipeline(StandardScaler(), stable(support=support, threshold=0.9), GaussianNB()).fit(X, y)
+    pipeline = make_pipeline(
+        StandardScaler(), stable(support=support, threshold=0.9), GaussianNB()
+    ).fit(X, y)
     Z = StandardScaler().fit_transform(X)
     kept = stable(support=support, threshold=0.9).fit(Z, y).get_support()
     assert 0 < kept.sum() < D
     assert pipeline[-1].n_features_in_ == kept.sum()
-    np.testing.assert_array_equal(pipeline.predict(X), GaussianNB().fit(Z[:, kept], y).predict(Z[:, kept]))
+    np.testing.assert_array_equal(
+        pipeline.predict(X), GaussianNB().fit(Z[:, kept], y).predict(Z[:, kept])
+    )
 
 
 def stability_of(estimator, X, y):
     return estimator.stability_
 
 
-@pytest.mark.parametrize("outer", [WholeSampleSplit(), KFold(3)], ids=["whole", "nested"])
+@pytest.mark.parametrize(
+    "outer", [WholeSampleSplit(), KFold(3)], ids=["whole", "nested"]
+)
 def test_a_search_over_the_parameters_of_the_estimator(outer, data):
     X, y = data
     grid = [0.03, 0.1, 0.5]
@@ -537,7 +659,9 @@ def test_a_search_over_the_parameters_of_the_estimator(outer, data):
     expected = [
         np.mean(
             [
-                stable(clone(pipe).set_params(linearsvc__C=C)).fit(X[train], y[train]).stability_
+                stable(clone(pipe).set_params(linearsvc__C=C))
+                .fit(X[train], y[train])
+                .stability_
                 for train, _ in outer.split(X, y)
             ]
         )
@@ -556,16 +680,29 @@ def test_a_search_in_two_processes(data):
     X, y = data
     grid = {"estimator__C": [0.1, 0.2]}
     searches = [
-        GridSearchCV(stable(), grid, cv=3, scoring=stability_of, error_score="raise", n_jobs=n_jobs).fit(X, y)
+        GridSearchCV(
+            stable(),
+            grid,
+            cv=3,
+            scoring=stability_of,
+            error_score="raise",
+            n_jobs=n_jobs,
+        ).fit(X, y)
         for n_jobs in (1, 2)
     ]
-    np.testing.assert_array_equal(*(search.cv_results_["mean_test_score"] for search in searches))
+    np.testing.assert_array_equal(
+        *(search.cv_results_["mean_test_score"] for search in searches)
+    )
 
 
 def test_in_cross_validate(data):
     X, y = data
-    result = cross_validate(stable(), X, y, cv=KFold(3), return_estimator=True, error_score="raise")
-    for (train, test), runs, score in zip(KFold(3).split(X), result["estimator"], result["test_score"], strict=True):
+    result = cross_validate(
+        stable(), X, y, cv=KFold(3), return_estimator=True, error_score="raise"
+    )
+    for (train, test), runs, score in zip(
+        KFold(3).split(X), result["estimator"], result["test_score"], strict=True
+    ):
         model = l1_svc().fit(X[train], y[train])
         assert score == model.score(X[test], y[test])
         assert_same_runs(runs, stable().fit(X[train], y[train]))
@@ -573,20 +710,31 @@ def test_in_cross_validate(data):
 
 def test_one_inside_another(data):
     X, y = data
-    inner = stable(cv=BootstrapSplit(3, random_state=5), support="consensus", threshold=0.9)
+    inner = stable(
+        cv=BootstrapSplit(3, random_state=5), support="consensus", threshold=0.9
+    )
     outer = stable(inner).fit(X, y)
-    expected = [clone(inner).fit(X[train], y[train]).get_support() for train, _ in CV.split(X, y)]
+    expected = [
+        clone(inner).fit(X[train], y[train]).get_support()
+        for train, _ in CV.split(X, y)
+    ]
     assert len(np.unique(expected, axis=0)) > 1
     np.testing.assert_array_equal(sparse.csr_array(outer.supports_).toarray(), expected)
-    np.testing.assert_array_equal(outer.get_support(), clone(inner).fit(X, y).get_support())
+    np.testing.assert_array_equal(
+        outer.get_support(), clone(inner).fit(X, y).get_support()
+    )
 
 
 def test_one_inside_a_pipeline_inside_another(data):
     X, y = data
-    inner = stable(cv=BootstrapSplit(3, random_state=5), support="consensus", threshold=0.9)
+    inner = stable(
+        cv=BootstrapSplit(3, random_state=5), support="consensus", threshold=0.9
+    )
     outer = stable(make_pipeline(StandardScaler(), inner, l1_svc())).fit(X, y)
     expected = [
-        clone(inner).fit(StandardScaler().fit_transform(X[train]), y[train]).get_support()
+        clone(inner)
+        .fit(StandardScaler().fit_transform(X[train]), y[train])
+        .get_support()
         for train, _ in CV.split(X, y)
     ]
     np.testing.assert_array_equal(sparse.csr_array(outer.supports_).toarray(), expected)
@@ -646,7 +794,11 @@ def test_fit_changes_neither_parameters_nor_the_estimator(data):
 # -- how it shows ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [l1_svc(), make_pipeline(StandardScaler(), l1_svc())], ids=["model", "pipeline"])
+@pytest.mark.parametrize(
+    "estimator",
+    [l1_svc(), make_pipeline(StandardScaler(), l1_svc())],
+    ids=["model", "pipeline"],
+)
 def test_html(estimator, data):
     runs = stable(estimator)
     before = runs._repr_html_()
@@ -708,7 +860,11 @@ COPIES = {
     "deepcopy": copy.deepcopy,
     "skops": by_skops,
 }
-MEASURES = {"name": "nogueira", "measure": get_measure("davis", penalty=0.5), "function": mean_size}
+MEASURES = {
+    "name": "nogueira",
+    "measure": get_measure("davis", penalty=0.5),
+    "function": mean_size,
+}
 
 
 @pytest.mark.parametrize("how", COPIES)
@@ -718,10 +874,14 @@ def test_copies_of_the_fitted_object(which, how, frame):
     fitted = stable(measure=MEASURES[which], scoring="accuracy").fit(X, y)
     copied = COPIES[how](fitted)
     assert_same_runs(copied, fitted)
-    assert copied.stability() == fitted.stability_  # the measure itself came along, with its parameters
+    assert (
+        copied.stability() == fitted.stability_
+    )  # the measure itself came along, with its parameters
     assert copied.stability_interval_ == fitted.stability_interval_
     assert copied.interval() == fitted.interval()
-    np.testing.assert_array_equal(copied.scores_["accuracy"], fitted.scores_["accuracy"])
+    np.testing.assert_array_equal(
+        copied.scores_["accuracy"], fitted.scores_["accuracy"]
+    )
     np.testing.assert_array_equal(copied.predict(X), fitted.predict(X))
     np.testing.assert_array_equal(copied.classes_, fitted.classes_)
     pd.testing.assert_frame_equal(copied.summary(), fitted.summary())
@@ -732,7 +892,9 @@ def test_copies_of_the_fitted_object(which, how, frame):
 def test_copies_go_on_where_the_first_was(how, data):
     X, y = data
     first = stable(cv=BootstrapSplit(3, random_state=0), warm_start=True).fit(X, y)
-    copied = COPIES[how](first).set_params(cv=BootstrapSplit(5, random_state=0)).fit(X, y)
+    copied = (
+        COPIES[how](first).set_params(cv=BootstrapSplit(5, random_state=0)).fit(X, y)
+    )
     assert_same_runs(copied, stable(cv=BootstrapSplit(5, random_state=0)).fit(X, y))
 
 
@@ -813,7 +975,9 @@ def place_of(context):
 
 
 def times(record, **wanted):
-    return sum(all(line[name] == value for name, value in wanted.items()) for line in record)
+    return sum(
+        all(line[name] == value for name, value in wanted.items()) for line in record
+    )
 
 
 class NeedsRow(LinearSVC):
@@ -849,7 +1013,9 @@ def test_callbacks_see_one_task_a_run(n_jobs, data, tmp_path):
         assert {line["max_subtasks"] for line in events} == {0}
         assert {line["rows"] for line in events} == {N - N // RUNS}
     assert {line["estimator"] for line in record} == {"StabilityCV"}
-    elsewhere = {line["pid"] for line in record if line["task"] == "run"} - {os.getpid()}
+    elsewhere = {line["pid"] for line in record if line["task"] == "run"} - {
+        os.getpid()
+    }
     assert bool(elsewhere) == (n_jobs == 2)
     assert_same_runs(runs, stable(cv=KFold(RUNS)).fit(X, y))
 
@@ -867,7 +1033,9 @@ def test_progress_bar(n_jobs, data, capsys):
 @needs_callbacks
 def test_progress_bar_of_a_search(data, capsys):
     pytest.importorskip("rich")
-    search = GridSearchCV(stable(), {"estimator__C": [0.1, 0.2]}, cv=2, error_score="raise")
+    search = GridSearchCV(
+        stable(), {"estimator__C": [0.1, 0.2]}, cv=2, error_score="raise"
+    )
     search.set_callbacks(ProgressBar()).fit(*data)
     out = capsys.readouterr().out
     assert "GridSearchCV - fit" in out
@@ -886,11 +1054,20 @@ def test_callbacks_of_a_search_see_the_runs(n_jobs, data, tmp_path):
     fits = 2 * 2 + 1
     for event in ("begin", "end"):
         assert times(record, event=event, estimator="StabilityCV", task="fit") == fits
-        assert times(record, event=event, estimator="StabilityCV", task="run") == fits * RUNS
-    assert {line["max_subtasks"] for line in record if line["estimator"] == "StabilityCV"} == {0, RUNS}
+        assert (
+            times(record, event=event, estimator="StabilityCV", task="run")
+            == fits * RUNS
+        )
+    assert {
+        line["max_subtasks"] for line in record if line["estimator"] == "StabilityCV"
+    } == {0, RUNS}
     # Whoever set the callback sets it up and tears it down.
-    assert [line["estimator"] for line in record if line["event"] == "setup"] == ["GridSearchCV"]
-    assert [line["estimator"] for line in record if line["event"] == "teardown"] == ["GridSearchCV"]
+    assert [line["estimator"] for line in record if line["event"] == "setup"] == [
+        "GridSearchCV"
+    ]
+    assert [line["estimator"] for line in record if line["event"] == "teardown"] == [
+        "GridSearchCV"
+    ]
 
 
 @needs_callbacks
@@ -902,7 +1079,9 @@ def test_callbacks_are_handed_on_once(depth, data, tmp_path):
     record = callback.read()
     tasks = 1 + RUNS + (0 if depth == 0 else 3 * RUNS)
     for event in ("begin", "end"):
-        places = Counter(tuple(line["place"]) for line in record if line["event"] == event)
+        places = Counter(
+            tuple(line["place"]) for line in record if line["event"] == event
+        )
         assert set(places.values()) == {1}  # a run and the fit inside are one task
         assert len(places) == tasks
     assert times(record, event="setup") == times(record, event="teardown") == 1
@@ -918,25 +1097,37 @@ def test_runs_that_fail_end_too(data, tmp_path):
     with pytest.warns(FitFailedWarning, match=f"1 of {RUNS} runs failed"):
         runs.fit(X, y)
     record = callback.read()
-    assert times(record, event="begin", task="run") == times(record, event="end", task="run") == RUNS
-    assert times(record, event="end", task="fit") == times(record, event="teardown") == 1
+    assert (
+        times(record, event="begin", task="run")
+        == times(record, event="end", task="run")
+        == RUNS
+    )
+    assert (
+        times(record, event="end", task="fit") == times(record, event="teardown") == 1
+    )
 
 
 @needs_callbacks
 def test_a_fit_that_fails_tears_down(data, tmp_path):
     X, y = data
     callback = Recording(tmp_path / "record")
-    runs = stable(NeedsRow(value=X[0, 0]), cv=KFold(RUNS), error_score="raise").set_callbacks(callback)
+    runs = stable(
+        NeedsRow(value=X[0, 0]), cv=KFold(RUNS), error_score="raise"
+    ).set_callbacks(callback)
     with pytest.raises(ValueError, match="a row is missing"):
         runs.fit(X, y)
     record = callback.read()
     assert record[-1]["event"] == "teardown"
-    assert times(record, event="begin", task="run") == times(record, event="end", task="run")
+    assert times(record, event="begin", task="run") == times(
+        record, event="end", task="run"
+    )
     assert [name for name in vars(runs) if "callback" in name] == ["_skl_callbacks"]
 
 
 @needs_callbacks
-@pytest.mark.parametrize("fail_at", ["setup", ("begin", "fit"), ("end", "run"), ("end", "fit"), "teardown"])
+@pytest.mark.parametrize(
+    "fail_at", ["setup", ("begin", "fit"), ("end", "run"), ("end", "fit"), "teardown"]
+)
 def test_a_callback_that_fails_is_not_a_run_that_fails(fail_at, data, tmp_path):
     X, y = data
     callback = Recording(tmp_path / "record", fail_at=fail_at)
@@ -971,14 +1162,26 @@ def test_without_callbacks_the_object_itself_is_not_sent_to_workers(data):
 
 # -- what it can do ----------------------------------------------------------------------------------------------------
 
-METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function", "score")
+METHODS = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "score",
+)
 CAPABILITIES = {
     "LinearSVC": (l1_svc(), {"predict", "decision_function", "score"}),
-    "LogisticRegression": (LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0), set(METHODS)),
+    "LogisticRegression": (
+        LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0),
+        set(METHODS),
+    ),
     "Lasso": (Lasso(alpha=0.05), {"predict", "score"}),
     "SelectKBest": (SelectKBest(k=3), set()),
     "selector last": (make_pipeline(StandardScaler(), SelectKBest(k=3)), set()),
-    "model last": (make_pipeline(SelectKBest(k=3), GaussianNB()), set(METHODS) - {"decision_function"}),
+    "model last": (
+        make_pipeline(SelectKBest(k=3), GaussianNB()),
+        set(METHODS) - {"decision_function"},
+    ),
 }
 
 
@@ -1009,7 +1212,14 @@ def test_methods_follow_the_parameters_of_the_estimator():
     assert hasattr(runs.set_params(estimator__loss="log_loss"), "predict_proba")
 
 
-NEED_A_FIT = ("transform", "get_support", "get_feature_names_out", "stability", "interval", "summary")
+NEED_A_FIT = (
+    "transform",
+    "get_support",
+    "get_feature_names_out",
+    "stability",
+    "interval",
+    "summary",
+)
 
 
 @pytest.mark.parametrize("name", NEED_A_FIT)
@@ -1036,7 +1246,11 @@ def test_classes(data):
 
 def test_kind_of_estimator():
     kinds = {
-        "classifier": [l1_svc(), make_pipeline(StandardScaler(), LogisticRegression()), stable()],
+        "classifier": [
+            l1_svc(),
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            stable(),
+        ],
         "regressor": [Lasso(), make_pipeline(SelectKBest(), Ridge()), stable(Lasso())],
         None: [SelectKBest(), make_pipeline(StandardScaler(), VarianceThreshold())],
     }
@@ -1062,7 +1276,9 @@ def test_other_tags_are_those_of_the_estimator(data):
 
 
 def assert_same_supports(runs, expected):
-    np.testing.assert_array_equal(runs.supports_, np.broadcast_to(expected, runs.supports_.shape))
+    np.testing.assert_array_equal(
+        runs.supports_, np.broadcast_to(expected, runs.supports_.shape)
+    )
 
 
 def test_folds_are_stratified_for_a_classifier(numbered):
@@ -1076,5 +1292,10 @@ def test_folds_are_stratified_for_a_classifier(numbered):
 
 def test_takes_whatever_scikit_learn_takes_for_cv(data):
     X, y = data
-    for cv in (ShuffleSplit(3, random_state=0), 3, list(KFold(3).split(X)), KFold(3).split(X)):
+    for cv in (
+        ShuffleSplit(3, random_state=0),
+        3,
+        list(KFold(3).split(X)),
+        KFold(3).split(X),
+    ):
         assert stable(cv=cv).fit(X, y).supports_.shape == (3, D)

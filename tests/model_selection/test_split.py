@@ -33,7 +33,9 @@ ALL = [
     WholeSampleSplit(),
     WholeSampleSplit(3),
 ]
-everywhere = pytest.mark.parametrize("cv", ALL, ids=lambda cv: f"{type(cv).__name__}-{cv.get_n_splits()}")
+everywhere = pytest.mark.parametrize(
+    "cv", ALL, ids=lambda cv: f"{type(cv).__name__}-{cv.get_n_splits()}"
+)
 SEEDS = st.integers(0, 2**32 - 1)
 
 resamplers = pytest.mark.parametrize("splitter", RESAMPLERS)
@@ -44,15 +46,21 @@ quick = settings(max_examples=60, deadline=None)
 def targets(draw, min_class_size=2):
     """Classes of which each has enough rows for both halves, in random order."""
     sizes = draw(st.lists(st.integers(min_class_size, 9), min_size=2, max_size=5))
-    return np.array(draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist())))
+    return np.array(
+        draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist()))
+    )
 
 
 @st.composite
 def grouped_targets(draw):
     """Groups of one class each, two or more of each class, of unequal sizes, in random order."""
     y_of_group = draw(targets())
-    sizes = draw(st.lists(st.integers(1, 4), min_size=len(y_of_group), max_size=len(y_of_group)))
-    groups = np.array(draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist())))
+    sizes = draw(
+        st.lists(st.integers(1, 4), min_size=len(y_of_group), max_size=len(y_of_group))
+    )
+    groups = np.array(
+        draw(st.permutations(np.repeat(np.arange(len(sizes)), sizes).tolist()))
+    )
     return y_of_group[groups], groups
 
 
@@ -68,14 +76,18 @@ def assert_same_splits(first, second):
 
 
 def differ(first, second):
-    return any(not np.array_equal(a[0], b[0]) for a, b in zip(first, second, strict=True))
+    return any(
+        not np.array_equal(a[0], b[0]) for a, b in zip(first, second, strict=True)
+    )
 
 
 def assert_partition(train, test, n_rows):
     assert np.issubdtype(train.dtype, np.integer)
     assert np.issubdtype(test.dtype, np.integer)
     assert len(test) > 0
-    np.testing.assert_array_equal(np.sort(np.concatenate([np.unique(train), test])), np.arange(n_rows))
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([np.unique(train), test])), np.arange(n_rows)
+    )
 
 
 def test_every_exported_splitter_is_tested():
@@ -110,7 +122,10 @@ def test_train_and_test_share_no_row_and_miss_none(splitter, n_rows, seed):
 @quick
 @given(n_rows=st.integers(2, 30), seed=SEEDS)
 def test_bootstrap_trains_on_as_many_rows_as_there_are(n_rows, seed):
-    assert all(len(train) == n_rows for train, _ in splits_of(BootstrapSplit(5, random_state=seed), n_rows))
+    assert all(
+        len(train) == n_rows
+        for train, _ in splits_of(BootstrapSplit(5, random_state=seed), n_rows)
+    )
 
 
 @quick
@@ -124,7 +139,9 @@ def test_pairs_are_disjoint_halves_of_equal_size(y, stratify, seed):
 
 
 def test_pairs_are_drawn_anew():
-    trains = [tuple(t) for t, _ in splits_of(ComplementaryPairsSplit(20, random_state=0), 20)]
+    trains = [
+        tuple(t) for t, _ in splits_of(ComplementaryPairsSplit(20, random_state=0), 20)
+    ]
     assert len(set(trains)) == 20
 
 
@@ -167,7 +184,9 @@ def test_pairs_draw_rows_with_the_probability_of_their_class(y, stratify, expect
         np.testing.assert_allclose(counts / 4000, expected, atol=0.04)
 
 
-@pytest.mark.parametrize("X", [np.zeros((5, 2)), [[1], [2], [3], [4], [5]], sparse.eye(5).tocsr()])
+@pytest.mark.parametrize(
+    "X", [np.zeros((5, 2)), [[1], [2], [3], [4], [5]], sparse.eye(5).tocsr()]
+)
 def test_whole_sample_has_every_row_on_both_sides(X):
     cv = WholeSampleSplit()
     [(train, test)] = cv.split(X, [0, 1, 0, 1, 0], groups=[1, 1, 2, 2, 2])
@@ -185,11 +204,15 @@ def test_whole_sample_repeats_the_same_split(n_splits):
     assert cv.get_n_splits() == n_splits
     assert type(cv.get_n_splits()) is int
     arrays = [side for split in splits for side in split]
-    assert not any(np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
+    assert not any(
+        np.shares_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i]
+    )
 
 
 @resamplers
-@pytest.mark.parametrize("X", [np.zeros(6), [[0]] * 6, sparse.eye(6).tocsr(), pd.DataFrame({"a": range(6)})])
+@pytest.mark.parametrize(
+    "X", [np.zeros(6), [[0]] * 6, sparse.eye(6).tocsr(), pd.DataFrame({"a": range(6)})]
+)
 def test_only_the_number_of_rows_of_X_matters(splitter, X):
     cv = splitter(4, random_state=0)
     assert_same_splits(list(cv.split(X)), splits_of(cv, 6))
@@ -201,7 +224,9 @@ def test_only_the_number_of_rows_of_X_matters(splitter, X):
 @quick
 @given(y=targets(), seed=SEEDS)
 def test_stratified_bootstrap_keeps_class_counts(y, seed):
-    for train, test in splits_of(BootstrapSplit(4, stratify=True, random_state=seed), len(y), y):
+    for train, test in splits_of(
+        BootstrapSplit(4, stratify=True, random_state=seed), len(y), y
+    ):
         assert_partition(train, test, len(y))
         np.testing.assert_array_equal(np.bincount(y[train]), np.bincount(y))
 
@@ -257,7 +282,9 @@ def test_training_sets_have_two_classes(splitter, stratify, y, seed):
 @pytest.mark.parametrize("grouped", [False, True])
 def test_a_rare_class_is_redrawn_until_present(splitter, y, grouped):
     groups = np.arange(len(y)) if grouped else None
-    first, second = (splits_of(splitter(60, random_state=3), len(y), y, groups) for _ in range(2))
+    first, second = (
+        splits_of(splitter(60, random_state=3), len(y), y, groups) for _ in range(2)
+    )
     assert all(len(np.unique(y[train])) >= 2 for train, _ in first)
     assert_same_splits(first, second)
 
@@ -301,11 +328,15 @@ def test_tiny_samples_are_redrawn_until_a_row_is_left(n_rows):
 def test_groups_stay_whole(splitter, stratify, data, seed):
     y, groups = data
     size = np.bincount(groups)
-    for train, test in splits_of(splitter(4, stratify=stratify, random_state=seed), len(y), y, groups):
+    for train, test in splits_of(
+        splitter(4, stratify=stratify, random_state=seed), len(y), y, groups
+    ):
         assert_partition(train, test, len(y))
         times = np.bincount(groups[train], minlength=len(size)) / size
         # every row of a group as often as the group was drawn
-        np.testing.assert_array_equal(np.bincount(train, minlength=len(y)), times[groups])
+        np.testing.assert_array_equal(
+            np.bincount(train, minlength=len(y)), times[groups]
+        )
 
 
 @quick
@@ -344,7 +375,11 @@ def test_pairs_halve_the_groups(data, stratify, seed):
 def test_group_labels_are_only_names(splitter):
     groups, cv = np.arange(20) // 4, splitter(6, random_state=0)
     expected = splits_of(cv, 20, groups=groups)
-    for names in ([f"site {g}" for g in groups], pd.Series(groups * 10), groups[:, np.newaxis]):
+    for names in (
+        [f"site {g}" for g in groups],
+        pd.Series(groups * 10),
+        groups[:, np.newaxis],
+    ):
         assert_same_splits(splits_of(cv, 20, groups=names), expected)
 
 
@@ -366,10 +401,17 @@ def test_one_row_a_group_is_like_no_groups(splitter):
     n_pairs=st.tuples(st.integers(1, 4), st.integers(5, 8)),
     seed=SEEDS,
 )
-def test_more_splits_extend_the_earlier_ones(splitter, y, stratify, grouped, n_pairs, seed):
+def test_more_splits_extend_the_earlier_ones(
+    splitter, y, stratify, grouped, n_pairs, seed
+):
     groups = np.arange(len(y)) if grouped else None
-    short, long = (splitter(2 * n, stratify=stratify, random_state=seed) for n in n_pairs)
-    assert_same_splits(splits_of(short, len(y), y, groups), splits_of(long, len(y), y, groups)[: 2 * n_pairs[0]])
+    short, long = (
+        splitter(2 * n, stratify=stratify, random_state=seed) for n in n_pairs
+    )
+    assert_same_splits(
+        splits_of(short, len(y), y, groups),
+        splits_of(long, len(y), y, groups)[: 2 * n_pairs[0]],
+    )
 
 
 @resamplers
@@ -406,9 +448,24 @@ def test_none_and_a_shared_random_state_vary(splitter):
         (BootstrapSplit, 2.0, TypeError, "n_splits must be an int >= 1, got 2.0"),
         (BootstrapSplit, True, TypeError, "n_splits must be an int >= 1, got True"),
         (BootstrapSplit, None, TypeError, "n_splits must be an int >= 1, got None"),
-        (ComplementaryPairsSplit, 0, ValueError, "n_splits must be an even int >= 2, got 0"),
-        (ComplementaryPairsSplit, 5, ValueError, "n_splits must be an even int >= 2, got 5"),
-        (ComplementaryPairsSplit, "4", TypeError, "n_splits must be an even int >= 2, got '4'"),
+        (
+            ComplementaryPairsSplit,
+            0,
+            ValueError,
+            "n_splits must be an even int >= 2, got 0",
+        ),
+        (
+            ComplementaryPairsSplit,
+            5,
+            ValueError,
+            "n_splits must be an even int >= 2, got 5",
+        ),
+        (
+            ComplementaryPairsSplit,
+            "4",
+            TypeError,
+            "n_splits must be an even int >= 2, got '4'",
+        ),
         (WholeSampleSplit, 0, ValueError, "n_splits must be an int >= 1, got 0"),
         (WholeSampleSplit, -1, ValueError, "n_splits must be an int >= 1, got -1"),
         (WholeSampleSplit, 1.0, TypeError, "n_splits must be an int >= 1, got 1.0"),
@@ -438,14 +495,20 @@ def test_parameters_are_checked(splitter):
 @resamplers
 def test_what_sklearn_calls_positionally_stays_positional(splitter):
     cv, y = splitter(np.int64(4), stratify=np.True_), np.arange(8) % 2
-    assert len(list(cv.split(np.zeros((8, 1)), y, None))) == cv.get_n_splits(None, y, None) == 4
+    assert (
+        len(list(cv.split(np.zeros((8, 1)), y, None)))
+        == cv.get_n_splits(None, y, None)
+        == 4
+    )
     assert type(cv.get_n_splits()) is int
 
 
 @everywhere
 def test_lengths_are_checked(cv):
     X = np.zeros((9, 1))
-    with pytest.raises(ValueError, match="y must have one entry for each of the 9 rows of X"):
+    with pytest.raises(
+        ValueError, match="y must have one entry for each of the 9 rows of X"
+    ):
         cv.split(X, np.zeros(8))
     with pytest.raises(ValueError, match=r"groups must have one entry .* got 10"):
         cv.split(X, None, np.zeros(10))
@@ -477,7 +540,9 @@ def test_too_little_to_draw_from(splitter):
     ],
 )
 def test_too_few_of_a_class(cv, y, groups):
-    with pytest.raises(ValueError, match="at least 2 classes and leave out at least 1 row"):
+    with pytest.raises(
+        ValueError, match="at least 2 classes and leave out at least 1 row"
+    ):
         next(cv.split(np.zeros((len(y), 1)), y, groups))
 
 
@@ -504,7 +569,9 @@ def test_labels_are_checked(splitter):
         splitter().split(X, None, [0.0, np.nan, 1.0, 1.0])
     with pytest.raises(TypeError, match="groups must hold labels of one type"):
         splitter().split(X, None, np.array([1, "a", 1, "a"], dtype=object))
-    with pytest.raises(ValueError, match=r"groups must be one-dimensional, got shape \(4, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"groups must be one-dimensional, got shape \(4, 2\)"
+    ):
         splitter().split(X, None, np.zeros((4, 2)))
 
 
@@ -519,7 +586,10 @@ def data():
 
 
 def test_repr_shows_the_parameters():
-    assert repr(BootstrapSplit(3)) == "BootstrapSplit(n_splits=3, random_state=None, stratify=False)"
+    assert (
+        repr(BootstrapSplit(3))
+        == "BootstrapSplit(n_splits=3, random_state=None, stratify=False)"
+    )
     cv = ComplementaryPairsSplit(4, stratify=True, random_state=2)
     assert vars(eval(repr(cv))) == vars(cv)  # noqa: S307
     assert repr(WholeSampleSplit()) == "WholeSampleSplit(n_splits=1)"
@@ -567,7 +637,9 @@ def test_grid_search_refits_on_all_rows(cv, data):
 
 def test_whole_sample_scores_the_model_that_is_refit(data):
     X, y, _ = data
-    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=WholeSampleSplit()).fit(X, y)
+    search = GridSearchCV(
+        LogisticRegression(), {"C": [1.0]}, cv=WholeSampleSplit()
+    ).fit(X, y)
     assert search.best_score_ == search.score(X, y)
 
 
@@ -580,7 +652,9 @@ def test_check_cv_passes_it_through(cv):
 def test_groups_without_routing(splitter, data):
     X, y, groups = data
     cv = splitter(6, random_state=0)
-    result = cross_validate(DummyClassifier(), X, y, cv=cv, groups=groups, return_indices=True)
+    result = cross_validate(
+        DummyClassifier(), X, y, cv=cv, groups=groups, return_indices=True
+    )
     used = list(zip(result["indices"]["train"], result["indices"]["test"], strict=True))
     assert_same_splits(used, list(cv.split(X, y, groups)))
     search = GridSearchCV(DummyClassifier(), {"strategy": ["prior"]}, cv=cv)
@@ -592,11 +666,16 @@ def test_groups_without_routing(splitter, data):
 def test_groups_are_routed_by_default(splitter, data):
     X, y, groups = data
     cv = splitter(6, random_state=0)
-    result = cross_validate(DummyClassifier(), X, y, cv=cv, params={"groups": groups}, return_indices=True)
+    result = cross_validate(
+        DummyClassifier(), X, y, cv=cv, params={"groups": groups}, return_indices=True
+    )
     used = list(zip(result["indices"]["train"], result["indices"]["test"], strict=True))
     assert_same_splits(used, list(cv.split(X, y, groups)))
     plain = cross_validate(DummyClassifier(), X, y, cv=cv, return_indices=True)
-    assert differ(list(zip(plain["indices"]["train"], plain["indices"]["test"], strict=True)), used)
+    assert differ(
+        list(zip(plain["indices"]["train"], plain["indices"]["test"], strict=True)),
+        used,
+    )
 
 
 @resamplers
@@ -604,8 +683,17 @@ def test_groups_are_routed_by_default(splitter, data):
 def test_groups_are_routed_as_requested(splitter, data):
     X, y, groups = data
     renamed = splitter(6, random_state=0).set_split_request(groups="site")
-    result = cross_validate(DummyClassifier(), X, y, cv=renamed, params={"site": groups}, return_indices=True)
-    for train, test in zip(result["indices"]["train"], result["indices"]["test"], strict=True):
+    result = cross_validate(
+        DummyClassifier(),
+        X,
+        y,
+        cv=renamed,
+        params={"site": groups},
+        return_indices=True,
+    )
+    for train, test in zip(
+        result["indices"]["train"], result["indices"]["test"], strict=True
+    ):
         assert not np.intersect1d(groups[train], groups[test]).size
     unwanted = splitter(6, random_state=0).set_split_request(groups=False)
     with pytest.raises(TypeError, match="groups"):
@@ -617,14 +705,20 @@ def test_whole_sample_requests_no_groups(data):
     X, y, groups = data
     assert not hasattr(WholeSampleSplit(), "set_split_request")
     with pytest.raises(TypeError, match="groups"):
-        cross_validate(DummyClassifier(), X, y, cv=WholeSampleSplit(), params={"groups": groups})
+        cross_validate(
+            DummyClassifier(), X, y, cv=WholeSampleSplit(), params={"groups": groups}
+        )
 
 
 # -- blocks of several sizes -------------------------------------------------------------------------------------------
 
 
 @quick
-@given(n_rows=st.integers(4, 40), sizes=st.lists(st.sampled_from([1, 2, 0.25, 0.5]), min_size=1), seed=SEEDS)
+@given(
+    n_rows=st.integers(4, 40),
+    sizes=st.lists(st.sampled_from([1, 2, 0.25, 0.5]), min_size=1),
+    seed=SEEDS,
+)
 def test_blocks_of_a_pair_are_disjoint_and_of_their_size(n_rows, sizes, seed):
     cv = DisjointBlocksSplit(sizes, 3, random_state=seed)
     splits = splits_of(cv, n_rows)
@@ -643,7 +737,9 @@ def test_stratified_blocks_have_their_share_of_each_class(y, seed):
     cv = DisjointBlocksSplit([0.5, 0.25], 3, stratify=True, random_state=seed)
     for train, _ in splits_of(cv, len(y), y):
         share = np.bincount(y) * len(train) / len(y)
-        assert np.all(np.abs(np.bincount(y[train], minlength=y.max() + 1) - share) < 1 + 1e-9)
+        assert np.all(
+            np.abs(np.bincount(y[train], minlength=y.max() + 1) - share) < 1 + 1e-9
+        )
 
 
 @pytest.mark.parametrize("y", [None, np.repeat([0, 1], [4, 6])])
@@ -656,14 +752,21 @@ def test_blocks_draw_every_row_equally_often(y):
 
 def test_a_share_of_the_rows_is_not_lost_to_rounding():
     assert 0.29 * 100 < 29
-    assert {len(train) for train, _ in splits_of(DisjointBlocksSplit([0.29], 1, random_state=0), 100)} == {29}
+    assert {
+        len(train)
+        for train, _ in splits_of(DisjointBlocksSplit([0.29], 1, random_state=0), 100)
+    } == {29}
 
 
 def test_more_repeats_and_sizes_leave_the_others_as_they_are():
-    few, many = (splits_of(DisjointBlocksSplit([3, 5], n, random_state=4), 20) for n in (2, 5))
+    few, many = (
+        splits_of(DisjointBlocksSplit([3, 5], n, random_state=4), 20) for n in (2, 5)
+    )
     assert_same_splits(few, many[:8])
     with_another = splits_of(DisjointBlocksSplit([3, 5, 7], 2, random_state=4), 20)
-    assert_same_splits(few, [with_another[number] for number in (0, 1, 2, 3, 6, 7, 8, 9)])
+    assert_same_splits(
+        few, [with_another[number] for number in (0, 1, 2, 3, 6, 7, 8, 9)]
+    )
     assert differ(few, splits_of(DisjointBlocksSplit([3, 5], 2, random_state=5), 20))
 
 
@@ -684,10 +787,21 @@ def test_blocks_have_two_classes():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "got"), [([0], "0"), ([0.6], "0.6"), ([], r"\[\]"), ([True], "True"), ([3, "2"], "'2'"), ([-0.1], "-0.1")]
+    ("sizes", "got"),
+    [
+        ([0], "0"),
+        ([0.6], "0.6"),
+        ([], r"\[\]"),
+        ([True], "True"),
+        ([3, "2"], "'2'"),
+        ([-0.1], "-0.1"),
+    ],
 )
 def test_sizes_are_checked(sizes, got):
-    with pytest.raises(ValueError, match=rf"sizes must be a sequence of ints >= 1 .* up to 0.5 .*, got {got}$"):
+    with pytest.raises(
+        ValueError,
+        match=rf"sizes must be a sequence of ints >= 1 .* up to 0.5 .*, got {got}$",
+    ):
         DisjointBlocksSplit(sizes, 2).split(np.zeros((9, 1)))
 
 
@@ -696,17 +810,28 @@ def test_other_arguments_of_blocks_are_checked():
         DisjointBlocksSplit(3, 2).get_n_splits()
     with pytest.raises(ValueError, match="n_repeats must be an int >= 1, got 0"):
         DisjointBlocksSplit([3], 0).get_n_splits()
-    with pytest.raises(ValueError, match="sizes must give two disjoint blocks of at least 1 of the 9 rows, got 5"):
+    with pytest.raises(
+        ValueError,
+        match="sizes must give two disjoint blocks of at least 1 of the 9 rows, got 5",
+    ):
         DisjointBlocksSplit([2, 5], 2).split(np.zeros((9, 1)))
     with pytest.raises(ValueError, match=r"at least 1 of the 3 groups, got 0\.25"):
-        DisjointBlocksSplit([0.25], 2).split(np.zeros((9, 1)), groups=[0, 0, 0, 1, 1, 1, 2, 2, 2])
+        DisjointBlocksSplit([0.25], 2).split(
+            np.zeros((9, 1)), groups=[0, 0, 0, 1, 1, 1, 2, 2, 2]
+        )
 
 
 def test_blocks_are_a_splitter_of_scikit_learn(data):
     X, y, _ = data
     cv = DisjointBlocksSplit([0.25, 0.5], 2, stratify=True, random_state=0)
-    assert repr(cv) == "DisjointBlocksSplit(n_repeats=2, random_state=0, sizes=[0.25, 0.5],\n          stratify=True)"
-    assert_same_splits(list(pickle.loads(pickle.dumps(cv)).split(X, y)), list(cv.split(X, y)))  # noqa: S301
+    assert (
+        repr(cv)
+        == "DisjointBlocksSplit(n_repeats=2, random_state=0, sizes=[0.25, 0.5],\n          stratify=True)"
+    )
+    assert_same_splits(
+        list(pickle.loads(pickle.dumps(cv)).split(X, y)),  # noqa: S301
+        list(cv.split(X, y)),
+    )
     assert len(cross_validate(LogisticRegression(), X, y, cv=cv)["test_score"]) == 8
 
 
@@ -719,7 +844,10 @@ def test_runs_on_blocks_know_their_pairs(data):
 
 # -- survival: a structured target -------------------------------------------------------------------------------------
 
-EVERY_RESAMPLER = [BootstrapSplit(20, random_state=0), ComplementaryPairsSplit(20, random_state=0)]
+EVERY_RESAMPLER = [
+    BootstrapSplit(20, random_state=0),
+    ComplementaryPairsSplit(20, random_state=0),
+]
 EVERY_RESAMPLER.append(DisjointBlocksSplit([0.25, 0.5], 5, random_state=0))
 
 
@@ -737,7 +865,9 @@ def test_a_structured_target_is_stratified_by_event(cv):
     stratified = clone_with(cv, stratify=True)
     for train, _ in splits_of(stratified, n_rows, y):
         assert abs(y["event"][train].sum() - n_events * len(train) / n_rows) < 1
-    assert_same_splits(splits_of(stratified, n_rows, y), splits_of(stratified, n_rows, y["event"]))
+    assert_same_splits(
+        splits_of(stratified, n_rows, y), splits_of(stratified, n_rows, y["event"])
+    )
 
 
 def clone_with(cv, **changed):
@@ -753,7 +883,10 @@ def test_every_training_set_has_an_event_and_need_not_have_a_censored_row(cv, n_
 
 
 def test_without_any_event_there_is_none_to_ask_for():
-    assert len(splits_of(ComplementaryPairsSplit(4, random_state=0), 10, survival(10, 0))) == 4
+    assert (
+        len(splits_of(ComplementaryPairsSplit(4, random_state=0), 10, survival(10, 0)))
+        == 4
+    )
 
 
 def test_one_event_cannot_be_in_both_halves():
@@ -764,12 +897,16 @@ def test_one_event_cannot_be_in_both_halves():
 def test_groups_of_patients_are_stratified_by_event():
     y, groups = survival(12, 6), np.repeat(np.arange(6), 2)
     y["event"] = groups < 3
-    for train, _ in splits_of(ComplementaryPairsSplit(10, stratify=True, random_state=0), 12, y, groups):
+    for train, _ in splits_of(
+        ComplementaryPairsSplit(10, stratify=True, random_state=0), 12, y, groups
+    ):
         assert y["event"][train].sum() in (2, 4)
 
 
 def test_a_structured_target_without_an_event_cannot_be_stratified():
     y = np.zeros(8, dtype=[("time", "f8"), ("weight", "f8")])
-    with pytest.raises(ValueError, match="got a structured array without a boolean field"):
+    with pytest.raises(
+        ValueError, match="got a structured array without a boolean field"
+    ):
         BootstrapSplit(stratify=True).split(np.zeros((8, 1)), y)
     assert len(splits_of(BootstrapSplit(3, random_state=0), 8, y)) == 3

@@ -14,7 +14,14 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import RFE, RFECV, SelectFromModel, SelectKBest, SequentialFeatureSelector, f_regression
+from sklearn.feature_selection import (
+    RFE,
+    RFECV,
+    SelectFromModel,
+    SelectKBest,
+    SequentialFeatureSelector,
+    f_regression,
+)
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
@@ -22,7 +29,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from skstab.metrics import get_measure, measure_table, stability_interval, stability_score
+from skstab.metrics import (
+    get_measure,
+    measure_table,
+    stability_interval,
+    stability_score,
+)
 from skstab.model_selection import BootstrapSplit, StabilityCV, WholeSampleSplit
 
 N, D = 60, 12
@@ -35,7 +47,9 @@ def make_data(target="labels"):
         X, y = make_regression(N, D, n_informative=4, noise=20.0, random_state=0)
     else:
         n_classes = 3 if target == "classes" else 2
-        X, y = make_classification(N, D, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0)
+        X, y = make_classification(
+            N, D, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0
+        )
     return X * UNITS, y
 
 
@@ -140,7 +154,9 @@ CASES = {
     "l1 logistic": Case(l1_logistic(), non_zero),
     "lasso": Case(Lasso(alpha=10.0), non_zero, "numbers"),
     "k best": Case(SelectKBest(k=4), of_scores),
-    "forest": Case(SelectFromModel(RandomForestClassifier(8, random_state=0)), of_forest),
+    "forest": Case(
+        SelectFromModel(RandomForestClassifier(8, random_state=0)), of_forest
+    ),
     "rfe": Case(RFE(Ridge(), n_features_to_select=4), of_rfe, "numbers"),
     "rfecv": Case(RFECV(Ridge(), step=1, cv=2), of_rfe, "numbers"),
     "sequential": Case(
@@ -148,19 +164,31 @@ CASES = {
         of_selector,
         "numbers",
     ),
-    "pipeline": Case(make_pipeline(StandardScaler(), SelectKBest(k=5), LogisticRegression()), of_scaled_pipeline),
+    "pipeline": Case(
+        make_pipeline(StandardScaler(), SelectKBest(k=5), LogisticRegression()),
+        of_scaled_pipeline,
+    ),
     "unscaled pipeline": Case(
-        make_pipeline(SelectKBest(f_regression, k=5), Ridge()), of_unscaled_pipeline, "numbers", "importance_weighted"
+        make_pipeline(SelectKBest(f_regression, k=5), Ridge()),
+        of_unscaled_pipeline,
+        "numbers",
+        "importance_weighted",
     ),
     "ridge": Case(Ridge(), non_zero, "numbers", "pearson"),
-    "classes": Case(LinearSVC(penalty="l1", dual=False, C=0.05, random_state=0), of_classes, "classes"),
+    "classes": Case(
+        LinearSVC(penalty="l1", dual=False, C=0.05, random_state=0),
+        of_classes,
+        "classes",
+    ),
 }
 
 
 def nogueira(Z):
     M, share = len(Z), Z.mean()
     frequencies = Z.mean(axis=0)
-    return 1 - (M / (M - 1) * frequencies * (1 - frequencies)).mean() / (share * (1 - share))
+    return 1 - (M / (M - 1) * frequencies * (1 - frequencies)).mean() / (
+        share * (1 - share)
+    )
 
 
 def pearson(W):
@@ -172,7 +200,9 @@ def importance_weighted(W):
     W = W / W.sum(axis=1, keepdims=True)
     pairs = [(i, j) for i in range(len(W)) for j in range(i)]
     shared = np.mean([np.minimum(W[i], W[j]).sum() for i, j in pairs])
-    chance = np.mean([np.minimum.outer(W[i], W[j]).sum() / W.shape[1] for i, j in pairs])
+    chance = np.mean(
+        [np.minimum.outer(W[i], W[j]).sum() / W.shape[1] for i, j in pairs]
+    )
     return (shared - chance) / (1 - chance)
 
 
@@ -203,15 +233,29 @@ def test_like_a_plain_loop(case):
         assert runs.importances_ is None
     else:
         np.testing.assert_allclose(dense(runs.importances_), importances, rtol=1e-9)
-    assert {name: list(values) for name, values in runs.scores_.items()} == ({"score": scores} if scores else {})
-    np.testing.assert_array_equal(runs.selection_frequencies_, np.sum(supports, axis=0) / 6)
-    value = {"nogueira": nogueira, "pearson": pearson, "importance_weighted": importance_weighted}[case.measure]
+    assert {name: list(values) for name, values in runs.scores_.items()} == (
+        {"score": scores} if scores else {}
+    )
+    np.testing.assert_array_equal(
+        runs.selection_frequencies_, np.sum(supports, axis=0) / 6
+    )
+    value = {
+        "nogueira": nogueira,
+        "pearson": pearson,
+        "importance_weighted": importance_weighted,
+    }[case.measure]
     table = np.array(supports if case.measure == "nogueira" else importances)
     low, high = jackknife(value, table)
     found = runs.stability_interval_
-    assert [runs.stability_, found.estimate] == pytest.approx([value(table)] * 2, rel=1e-9)
-    assert (found.low, found.high) == pytest.approx((max(low, -1 / 5), min(high, 1)), rel=1e-8)
-    np.testing.assert_array_equal(runs.get_support(), case.read(clone(case.estimator).fit(X, y), X)[0])
+    assert [runs.stability_, found.estimate] == pytest.approx(
+        [value(table)] * 2, rel=1e-9
+    )
+    assert (found.low, found.high) == pytest.approx(
+        (max(low, -1 / 5), min(high, 1)), rel=1e-8
+    )
+    np.testing.assert_array_equal(
+        runs.get_support(), case.read(clone(case.estimator).fit(X, y), X)[0]
+    )
     assert runs.n_failed_ == 0
 
 
@@ -228,8 +272,12 @@ def test_units_of_the_features(scale):
 
 def test_importance_getter():
     X, y = make_data()
-    runs = StabilityCV(l1_logistic(), cv=FEW, importance_getter=lambda model: np.arange(D) * model.C).fit(X, y)
-    np.testing.assert_allclose(dense(runs.importances_), dense(runs.supports_) * np.arange(D) * 0.3)
+    runs = StabilityCV(
+        l1_logistic(), cv=FEW, importance_getter=lambda model: np.arange(D) * model.C
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        dense(runs.importances_), dense(runs.supports_) * np.arange(D) * 0.3
+    )
 
 
 def test_fit_times():
@@ -253,16 +301,23 @@ def test_lists_frames_and_sparse_matrices_are_data_like_any_other():
     for data in (X.tolist(), pd.DataFrame(X, columns=names), csr_array(X)):
         runs = StabilityCV(l1_logistic(), cv=FEW).fit(data, y.tolist())
         np.testing.assert_array_equal(dense(runs.supports_), dense(expected.supports_))
-        np.testing.assert_allclose(dense(runs.importances_), dense(expected.importances_), rtol=1e-6)
+        np.testing.assert_allclose(
+            dense(runs.importances_), dense(expected.importances_), rtol=1e-6
+        )
 
 
 def test_a_search_that_does_not_always_choose_a_penalty_that_selects():
     X, y = make_classification(60, 12, n_informative=3, n_redundant=0, random_state=1)
-    search = GridSearchCV(LogisticRegression(solver="liblinear", C=0.3, random_state=0), {"l1_ratio": [0, 1]}, cv=3)
+    search = GridSearchCV(
+        LogisticRegression(solver="liblinear", C=0.3, random_state=0),
+        {"l1_ratio": [0, 1]},
+        cv=3,
+    )
     runs = StabilityCV(search, cv=FEW, return_estimators=True).fit(X, y)
     assert {run.best_params_["l1_ratio"] for run in runs.estimators_} == {0, 1}
     np.testing.assert_array_equal(
-        dense(runs.supports_), [run.best_estimator_.coef_[0] != 0 for run in runs.estimators_]
+        dense(runs.supports_),
+        [run.best_estimator_.coef_[0] != 0 for run in runs.estimators_],
     )
 
 
@@ -273,7 +328,9 @@ def test_every_measure_and_interval_without_fitting_again(fits):
     X, y = make_data()
     runs = StabilityCV(CountedKBest(k=4), cv=FEW).fit(X, y)
     assert len(fits) == 7
-    selectors = [SelectKBest(k=4).fit(X[train], y[train]) for train, _ in FEW.split(X, y)]
+    selectors = [
+        SelectKBest(k=4).fit(X[train], y[train]) for train, _ in FEW.split(X, y)
+    ]
     importances = np.array([of_scores(selector, X)[1] for selector in selectors])
     tables = {
         "subset": np.array([selector.get_support() for selector in selectors]),
@@ -281,37 +338,60 @@ def test_every_measure_and_interval_without_fitting_again(fits):
         "ranking": rankdata(-importances, axis=1),
     }
     for name, kind in measure_table()["kind"].items():
-        assert runs.stability(name) == pytest.approx(stability_score(tables[kind], measure=name), rel=1e-9), name
+        assert runs.stability(name) == pytest.approx(
+            stability_score(tables[kind], measure=name), rel=1e-9
+        ), name
         for method in ("jackknife", "asymptotic", "conformal"):
             try:
-                expected = stability_interval(tables[kind], measure=name, method=method, confidence_level=0.9)
+                expected = stability_interval(
+                    tables[kind], measure=name, method=method, confidence_level=0.9
+                )
             except ValueError as error:
                 with pytest.raises(ValueError, match=re.escape(str(error))):
                     runs.interval(name, method=method, confidence_level=0.9)
                 continue
             found = runs.interval(name, method=method, confidence_level=0.9)
             assert found.method == expected.method
-            for field in ("estimate", "low", "high", "standard_error", "confidence_level"):
+            for field in (
+                "estimate",
+                "low",
+                "high",
+                "standard_error",
+                "confidence_level",
+            ):
                 value, wanted = getattr(found, field), getattr(expected, field)
-                assert value == pytest.approx(wanted, rel=1e-8, abs=1e-12, nan_ok=True), (name, method, field)
+                assert value == pytest.approx(
+                    wanted, rel=1e-8, abs=1e-12, nan_ok=True
+                ), (name, method, field)
     assert len(fits) == 7
 
 
 def test_seeded_interval_and_measures_with_parameters_or_of_ones_own():
     runs = StabilityCV(SelectKBest(k=4), cv=FEW, measure="jaccard").fit(*make_data())
     seeded = runs.interval("nogueira", method="bootstrap", random_state=3)
-    assert seeded == stability_interval(runs.supports_, method="bootstrap", random_state=3)
-    assert runs.stability() == runs.stability_ == stability_score(runs.supports_, measure="jaccard")
+    assert seeded == stability_interval(
+        runs.supports_, method="bootstrap", random_state=3
+    )
+    assert (
+        runs.stability()
+        == runs.stability_
+        == stability_score(runs.supports_, measure="jaccard")
+    )
     assert runs.interval() == runs.stability_interval_
     davis = get_measure("davis", penalty=0.5)
     assert runs.stability(davis) == davis(runs.supports_) != runs.stability("davis")
     assert runs.stability(lambda table: table.sum()) == 24
-    assert StabilityCV(SelectKBest(k=4), cv=FEW, measure=davis).fit(*make_data()).stability_ == davis(runs.supports_)
+    assert StabilityCV(SelectKBest(k=4), cv=FEW, measure=davis).fit(
+        *make_data()
+    ).stability_ == davis(runs.supports_)
 
 
 def test_measures_that_do_not_apply():
     X, y = make_data("numbers")
-    with pytest.raises(ValueError, match=r"measure must be one of canberra, .* nogueira, .* zucknick; got 'nope'"):
+    with pytest.raises(
+        ValueError,
+        match=r"measure must be one of canberra, .* nogueira, .* zucknick; got 'nope'",
+    ):
         StabilityCV(Lasso(), measure="nope").fit(X, y)
     runs = StabilityCV(Lasso(alpha=20.0), cv=FEW).fit(X, y)
     assert len(set(dense(runs.supports_).sum(axis=1))) > 1
@@ -343,19 +423,28 @@ def test_nothing_is_ever_selected():
 # -- A selector and a predictor ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("selector", "is_sparse"), [(SelectKBest(k=2), True), (SelectKBest(k=9), False)])
+@pytest.mark.parametrize(
+    ("selector", "is_sparse"), [(SelectKBest(k=2), True), (SelectKBest(k=9), False)]
+)
 def test_consensus_takes_features_at_the_threshold(selector, is_sparse):
-    X, y = make_classification(60, 12, n_informative=2, n_redundant=0, class_sep=0.7, random_state=1)
+    X, y = make_classification(
+        60, 12, n_informative=2, n_redundant=0, class_sep=0.7, random_state=1
+    )
     cv = BootstrapSplit(10, random_state=0)
     runs = StabilityCV(selector, cv=cv, support="consensus").fit(X, y)
     assert issparse(runs.supports_) == is_sparse
-    counts = np.sum([selector.fit(X[train], y[train]).get_support() for train, _ in cv.split(X, y)], axis=0)
+    counts = np.sum(
+        [selector.fit(X[train], y[train]).get_support() for train, _ in cv.split(X, y)],
+        axis=0,
+    )
     assert 10 in counts  # ten times 0.1, added up, is less than 1
     np.testing.assert_array_equal(runs.selection_frequencies_, counts / 10)
     np.testing.assert_array_equal(runs.summary()["frequency"], counts / 10)
     for least in range(1, 11):
         runs.set_params(threshold=least / 10)
-        np.testing.assert_array_equal(runs.get_support(), counts >= least, err_msg=str(least))
+        np.testing.assert_array_equal(
+            runs.get_support(), counts >= least, err_msg=str(least)
+        )
         np.testing.assert_array_equal(runs.summary()["selected"], counts >= least)
 
 
@@ -363,10 +452,15 @@ def test_consensus_takes_features_at_the_threshold(selector, is_sparse):
 def test_selector(support):
     X, y = make_data()
     frame = pd.DataFrame(X, columns=[f"gene {number}" for number in range(D)])
-    runs = StabilityCV(SelectKBest(k=4), cv=FEW, support=support, threshold=0.3).fit(frame, y)
+    runs = StabilityCV(SelectKBest(k=4), cv=FEW, support=support, threshold=0.3).fit(
+        frame, y
+    )
     mask = SelectKBest(k=4).fit(X, y).get_support()
     if support == "consensus":
-        runs_by_hand = [SelectKBest(k=4).fit(X[train], y[train]).get_support() for train, _ in FEW.split(X, y)]
+        runs_by_hand = [
+            SelectKBest(k=4).fit(X[train], y[train]).get_support()
+            for train, _ in FEW.split(X, y)
+        ]
         mask = np.sum(runs_by_hand, axis=0) >= 2
         assert not np.array_equal(mask, runs.estimator_.get_support())
     np.testing.assert_array_equal(runs.get_support(), mask)
@@ -382,14 +476,24 @@ def test_predictions_are_those_of_the_estimator_refitted_on_all_rows():
     X, y = make_data()
     model = l1_logistic().fit(X, y)
     runs = StabilityCV(l1_logistic(), cv=FEW, support="consensus").fit(X, y)
-    for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
-        np.testing.assert_array_equal(getattr(runs, method)(X), getattr(model, method)(X))
+    for method in (
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+    ):
+        np.testing.assert_array_equal(
+            getattr(runs, method)(X), getattr(model, method)(X)
+        )
     assert runs.score(X, y) == model.score(X, y)
     np.testing.assert_array_equal(runs.classes_, [0, 1])
     assert not hasattr(StabilityCV(SelectKBest(), cv=FEW).fit(X, y), "predict")
 
 
-@pytest.mark.parametrize("method", ["stability", "interval", "summary", "get_support", "get_feature_names_out"])
+@pytest.mark.parametrize(
+    "method",
+    ["stability", "interval", "summary", "get_support", "get_feature_names_out"],
+)
 def test_not_fitted(method):
     with pytest.raises(NotFittedError):
         getattr(StabilityCV(l1_logistic()), method)()
@@ -495,7 +599,9 @@ def test_bad_parameters_are_named_before_the_runs(name, value, fits):
     assert len(fits) <= 1
 
 
-@pytest.mark.parametrize("cv", [WholeSampleSplit(), ShuffleSplit(1), [(np.arange(30), np.arange(30, N))], []])
+@pytest.mark.parametrize(
+    "cv", [WholeSampleSplit(), ShuffleSplit(1), [(np.arange(30), np.arange(30, N))], []]
+)
 def test_fewer_than_two_splits(cv):
     with pytest.raises(ValueError, match="cv must give at least 2 splits"):
         StabilityCV(l1_logistic(), cv=cv).fit(*make_data())
@@ -508,12 +614,18 @@ def test_fewer_than_two_splits(cv):
 )
 def test_splits_that_are_no_rows_of_the_data(split, fits):
     with pytest.raises(ValueError, match="cv must give indices of some of the 60 rows"):
-        StabilityCV(CountedLasso(), cv=[*FEW.split(np.zeros(N)), split]).fit(*make_data())
+        StabilityCV(CountedLasso(), cv=[*FEW.split(np.zeros(N)), split]).fit(
+            *make_data()
+        )
     assert len(fits) <= 1
 
 
 @pytest.mark.parametrize("cv", [None, 3, FEW, WholeSampleSplit(3)], ids=str)
-@pytest.mark.parametrize("estimator", [l1_logistic(), Lasso(), SelectKBest(k=2)], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [l1_logistic(), Lasso(), SelectKBest(k=2)],
+    ids=lambda e: type(e).__name__,
+)
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_one_row(estimator, cv):
     X, y = make_data()
@@ -526,7 +638,9 @@ def test_one_row(estimator, cv):
     [
         l1_logistic(),
         RFE(LogisticRegression(), n_features_to_select=2),
-        make_pipeline(SelectFromModel(RandomForestClassifier(3)), RandomForestClassifier(3)),
+        make_pipeline(
+            SelectFromModel(RandomForestClassifier(3)), RandomForestClassifier(3)
+        ),
     ],
     ids=lambda e: type(e).__name__,
 )
@@ -540,7 +654,9 @@ def test_data_that_do_not_fit_together():
     X, y = make_data()
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):
         StabilityCV(l1_logistic(), cv=FEW).fit(X[:, :0], y)
-    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 59\]"):
+    with pytest.raises(
+        ValueError, match=r"inconsistent numbers of samples: \[60, 59\]"
+    ):
         StabilityCV(l1_logistic(), cv=FEW).fit(X, y[:-1])
     with pytest.raises(ValueError, match="groups"):
         StabilityCV(l1_logistic(), cv=FEW).fit(X, y, groups=y[:-1])
@@ -550,9 +666,13 @@ def test_data_that_do_not_fit_together():
         StabilityCV(l1_logistic(), cv=FEW).fit(X[:, 0], y)
 
 
-@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array], ids=["array", "frame", "sparse"])
+@pytest.mark.parametrize(
+    "kind", [np.asarray, pd.DataFrame, csr_array], ids=["array", "frame", "sparse"]
+)
 def test_no_features(kind, fits):
-    with pytest.raises(ValueError, match=r"X must have features .* 0 feature\(s\) \(shape=\(60, 0\)\)"):
+    with pytest.raises(
+        ValueError, match=r"X must have features .* 0 feature\(s\) \(shape=\(60, 0\)\)"
+    ):
         StabilityCV(CountedLasso()).fit(kind(np.empty((N, 0))), np.arange(N))
     assert not fits
 
@@ -565,7 +685,9 @@ def test_text_is_no_table():
 
 @pytest.mark.parametrize("measure", ["nogueira", "pearson"])
 def test_neither_weights_nor_support(measure, fits):
-    with pytest.raises(ValueError, match=r"CountedNeighbors has neither a support .* nor weights"):
+    with pytest.raises(
+        ValueError, match=r"CountedNeighbors has neither a support .* nor weights"
+    ):
         StabilityCV(CountedNeighbors(), cv=FEW, measure=measure).fit(*make_data())
     assert len(fits) <= 1
 
@@ -578,7 +700,11 @@ def test_step_that_can_not_be_mapped(fits):
 
 
 @pytest.mark.parametrize("measure", ["nogueira", "kuncheva", "effective"])
-@pytest.mark.parametrize("wrap", [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)], ids=["model", "pipeline"])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda e: e, lambda e: make_pipeline(StandardScaler(), e)],
+    ids=["model", "pipeline"],
+)
 def test_dense_model_and_a_subset_measure(wrap, measure, fits):
     X, y = make_data("numbers")
     message = rf"measure '{measure}' .* SelectFromModel\(CountedRidge\(...\)\) or RFE\(CountedRidge\(...\)\)"
@@ -599,16 +725,26 @@ def test_a_model_that_drops_nothing_keeps_the_features_it_weighs():
 
 def test_forest_and_a_subset_measure():
     X, y = make_data()
-    with pytest.raises(ValueError, match=r"SelectFromModel\(RandomForestClassifier\(...\)\)"):
+    with pytest.raises(
+        ValueError, match=r"SelectFromModel\(RandomForestClassifier\(...\)\)"
+    ):
         StabilityCV(RandomForestClassifier(3), cv=FEW).fit(X, y)
-    runs = StabilityCV(RandomForestClassifier(3, max_depth=1), cv=FEW, measure="pearson", random_state=0).fit(X, y)
+    runs = StabilityCV(
+        RandomForestClassifier(3, max_depth=1),
+        cv=FEW,
+        measure="pearson",
+        random_state=0,
+    ).fit(X, y)
     np.testing.assert_array_equal(dense(runs.supports_), dense(runs.importances_) > 0)
 
 
 def test_selector_without_weights_and_a_measure_of_weights(fits):
     estimator = SequentialFeatureSelector(CountedRidge(), n_features_to_select=1, cv=2)
     X, y = make_data("numbers")
-    with pytest.raises(ValueError, match=r"measure 'pearson' .* SequentialFeatureSelector has none.*importance_getter"):
+    with pytest.raises(
+        ValueError,
+        match=r"measure 'pearson' .* SequentialFeatureSelector has none.*importance_getter",
+    ):
         StabilityCV(estimator, cv=FEW, measure="pearson").fit(X, y)
     assert len(fits) <= 2 * D + 1  # one fit of the selector
 
@@ -618,7 +754,9 @@ def test_selector_without_weights_and_a_measure_of_weights(fits):
 
 def test_many_folds_are_warned_about_once():
     X, y = make_data()
-    with pytest.warns(UserWarning, match=r"cv=30 folds share 9\d% of their rows.*use cv=None") as caught:
+    with pytest.warns(
+        UserWarning, match=r"cv=30 folds share 9\d% of their rows.*use cv=None"
+    ) as caught:
         StabilityCV(SelectKBest(k=3), cv=30).fit(X, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -646,5 +784,8 @@ def test_plot(kind):
 def test_an_unknown_picture_names_those_there_are(kind):
     X, y = make_data()
     fitted = StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y)
-    with pytest.raises(ValueError, match=f"kind must be one of 'frequencies', 'map', 'raster'; got '{kind}'"):
+    with pytest.raises(
+        ValueError,
+        match=f"kind must be one of 'frequencies', 'map', 'raster'; got '{kind}'",
+    ):
         fitted.plot(kind)

@@ -41,7 +41,12 @@ def tree():
 
 
 def runs_of(selector=None, most=MOST, **params):
-    return StabilityCV(selector or SelectKBest(k=3), cv=BootstrapSplit(most, random_state=0), random_state=0, **params)
+    return StabilityCV(
+        selector or SelectKBest(k=3),
+        cv=BootstrapSplit(most, random_state=0),
+        random_state=0,
+        **params,
+    )
 
 
 def dense(table):
@@ -60,7 +65,11 @@ def assert_same(a, b):
     for name in ("split_numbers_", "selection_frequencies_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     assert a.fit_times_.shape == b.fit_times_.shape
-    assert (a.n_splits_, a.n_failed_, a.stability_) == (b.n_splits_, b.n_failed_, b.stability_)
+    assert (a.n_splits_, a.n_failed_, a.stability_) == (
+        b.n_splits_,
+        b.n_failed_,
+        b.stability_,
+    )
     assert a.stability_interval_ == b.stability_interval_
     np.testing.assert_array_equal(a.get_support(), b.get_support())
     pd.testing.assert_frame_equal(a.summary(), b.summary(), check_exact=True)
@@ -112,16 +121,26 @@ def fits_of(action):
 def test_stops_at_the_first_ten_runs_with_an_interval_that_narrow(selector, measure):
     X, y = make_data()
     full = runs_of(selector, measure=measure).fit(X, y)
-    table = dense(full.supports_ if measure in ("nogueira", "jaccard") else full.importances_)
+    table = dense(
+        full.supports_ if measure in ("nogueira", "jaccard") else full.importances_
+    )
     widths = widths_of(table, measure)
     stops = set()
-    for target in (widths[10] * 1.01, widths[10] * 0.99, widths[20] * 1.001, widths[40] * 1.001, 1e-6):
+    for target in (
+        widths[10] * 1.01,
+        widths[10] * 0.99,
+        widths[20] * 1.001,
+        widths[40] * 1.001,
+        1e-6,
+    ):
         runs = runs_of(selector, measure=measure, target_width=target).fit(X, y)
         assert runs.n_splits_ == first_narrow(widths, target)
         assert runs.supports_.shape[0] == runs.n_splits_
         stops.add(runs.n_splits_)
         if runs.n_splits_ < MOST:
-            assert runs.stability_interval_.high - runs.stability_interval_.low <= target
+            assert (
+                runs.stability_interval_.high - runs.stability_interval_.low <= target
+            )
     assert {10, 20, MOST} <= stops
 
 
@@ -191,7 +210,11 @@ def target_for(selector, n, **params):
 )
 def test_same_as_a_fit_on_these_splits_alone(selector, params):
     X, y = make_data()
-    target = target_for(selector, 30, **{name: value for name, value in params.items() if name == "perturb"})
+    target = target_for(
+        selector,
+        30,
+        **{name: value for name, value in params.items() if name == "perturb"},
+    )
     runs = runs_of(selector, target_width=target, **params).fit(X, y)
     assert runs.n_splits_ == 30
     alone = runs_of(selector, **params).set_params(cv=splits_of()[:30]).fit(X, y)
@@ -219,7 +242,11 @@ def test_candidates_of_a_search_stop_each_for_itself():
     expected = {k: first_narrow(widths[k], target) for k in full}
     assert expected[1] != expected[3]
     search = GridSearchCV(
-        runs_of(target_width=target), {"estimator__k": [1, 3]}, cv=WholeSampleSplit(), scoring=n_splits, refit=False
+        runs_of(target_width=target),
+        {"estimator__k": [1, 3]},
+        cv=WholeSampleSplit(),
+        scoring=n_splits,
+        refit=False,
     ).fit(X, y)
     assert search.cv_results_["mean_test_score"].tolist() == [expected[1], expected[3]]
 
@@ -231,11 +258,19 @@ def n_splits(runs, X, y):
 # -- warm start --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("selector", [SelectKBest(k=3), l1_logistic(), tree()], ids=["filter", "lasso", "seeds"])
+@pytest.mark.parametrize(
+    "selector",
+    [SelectKBest(k=3), l1_logistic(), tree()],
+    ids=["filter", "lasso", "seeds"],
+)
 def test_a_lower_target_goes_on_where_the_last_one_stopped(selector):
     X, y = make_data()
     widths = widths_of(dense(runs_of(selector).fit(X, y).supports_))
-    narrower = {n: width for n, width in widths.items() if width == min(widths[at] for at in widths if at <= n)}
+    narrower = {
+        n: width
+        for n, width in widths.items()
+        if width == min(widths[at] for at in widths if at <= n)
+    }
     assert len(narrower) > 2
     warm = runs_of(selector, warm_start=True)
     for n, target in narrower.items():
@@ -285,7 +320,9 @@ def test_looks_at_multiples_of_ten_wherever_it_goes_on(first):
     X, y = make_data()
     target = target_for(SelectKBest(k=3), 40)
     warm = runs_of(most=first, warm_start=True).fit(X, y)
-    warm.set_params(cv=BootstrapSplit(MOST, random_state=0), target_width=target).fit(X, y)
+    warm.set_params(cv=BootstrapSplit(MOST, random_state=0), target_width=target).fit(
+        X, y
+    )
     assert_same(warm, runs_of(target_width=target).fit(X, y))
 
 
@@ -293,7 +330,9 @@ def test_refuses_to_go_on_with_other_splits():
     X, y = make_data()
     warm = runs_of(warm_start=True, target_width=1.9).fit(X, y)
     with pytest.raises(ValueError, match="cv does not start with the same splits"):
-        warm.set_params(cv=BootstrapSplit(MOST, random_state=1), target_width=0.1).fit(X, y)
+        warm.set_params(cv=BootstrapSplit(MOST, random_state=1), target_width=0.1).fit(
+            X, y
+        )
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
@@ -313,7 +352,9 @@ class Needs(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def fit_with_failures(runs, n_failed, n_runs):
-    with pytest.warns(FitFailedWarning, match=f"{n_failed} of {n_runs} runs failed.*row 0 is missing") as caught:
+    with pytest.warns(
+        FitFailedWarning, match=f"{n_failed} of {n_runs} runs failed.*row 0 is missing"
+    ) as caught:
         runs.fit(*make_data())
     assert len(caught) == 1
     return runs
@@ -323,14 +364,23 @@ def fit_with_failures(runs, n_failed, n_runs):
 def test_failed_runs_count_as_splits_and_not_in_the_interval(warm):
     X, y = make_data()
     fine = np.array([0 in train for train, _ in splits_of()])
-    supports = np.array([l1_logistic().fit(X[train], y[train]).coef_[0] != 0 for train, _ in splits_of()])
+    supports = np.array(
+        [
+            l1_logistic().fit(X[train], y[train]).coef_[0] != 0
+            for train, _ in splits_of()
+        ]
+    )
     before, target = (width_of(supports[:n][fine[:n]]) for n in (10, 20))
     assert before > target
     assert width_of(supports[:20]) != target
-    runs = runs_of(make_pipeline(Needs(), l1_logistic()), target_width=target, warm_start=warm)
+    runs = runs_of(
+        make_pipeline(Needs(), l1_logistic()), target_width=target, warm_start=warm
+    )
     if warm:
         fit_with_failures(runs.set_params(target_width=1.9), (~fine[:10]).sum(), 10)
-        fit_with_failures(runs.set_params(target_width=target), (~fine[10:20]).sum(), 10)
+        fit_with_failures(
+            runs.set_params(target_width=target), (~fine[10:20]).sum(), 10
+        )
     else:
         fit_with_failures(runs, (~fine[:20]).sum(), 20)
     assert (runs.n_splits_, runs.n_failed_) == (20, (~fine[:20]).sum())
@@ -350,10 +400,14 @@ def failing_first(n_failing):
 def test_goes_on_while_too_few_runs_succeeded(n_failing):
     splits = failing_first(n_failing)
     params = {"scoring": "accuracy", "return_estimators": True}
-    runs = runs_of(make_pipeline(Needs(), l1_logistic()), target_width=1.9, **params).set_params(cv=splits)
+    runs = runs_of(
+        make_pipeline(Needs(), l1_logistic()), target_width=1.9, **params
+    ).set_params(cv=splits)
     fit_with_failures(runs, n_failing, 20)
     assert (runs.n_splits_, runs.n_failed_) == (20, n_failing)
-    alone = runs_of(make_pipeline(Needs(), l1_logistic()), **params).set_params(cv=splits[:20])
+    alone = runs_of(make_pipeline(Needs(), l1_logistic()), **params).set_params(
+        cv=splits[:20]
+    )
     assert_same(runs, fit_with_failures(alone, n_failing, 20))
 
 
@@ -368,7 +422,10 @@ def test_scores_that_fail_in_a_whole_batch_have_the_error_score(error_score):
     X, y = make_data()
     splits = failing_first(12)[:20]
     params = {"scoring": accuracy_with_row_0_in_training, "error_score": error_score}
-    fits = [runs_of(l1_logistic(), **params), runs_of(l1_logistic(), target_width=1e-9, **params)]
+    fits = [
+        runs_of(l1_logistic(), **params),
+        runs_of(l1_logistic(), target_width=1e-9, **params),
+    ]
     for runs in fits:
         with pytest.warns(UserWarning, match="scoring failed in 12 of 20 runs"):
             runs.set_params(cv=splits).fit(X, y)
@@ -377,13 +434,21 @@ def test_scores_that_fail_in_a_whole_batch_have_the_error_score(error_score):
 
 def test_raises_where_every_run_fails():
     failing = [split for split in splits_of() if 0 not in split[0]]
-    runs = runs_of(make_pipeline(Needs(), l1_logistic()), target_width=1.9).set_params(cv=failing)
-    with pytest.raises(ValueError, match=f"{len(failing)} of {len(failing)} runs failed"):
+    runs = runs_of(make_pipeline(Needs(), l1_logistic()), target_width=1.9).set_params(
+        cv=failing
+    )
+    with pytest.raises(
+        ValueError, match=f"{len(failing)} of {len(failing)} runs failed"
+    ):
         runs.fit(*make_data())
 
 
-@pytest.mark.parametrize("target", [0, -0.1, np.nan, np.inf, "narrow", True, [0.1]], ids=repr)
+@pytest.mark.parametrize(
+    "target", [0, -0.1, np.nan, np.inf, "narrow", True, [0.1]], ids=repr
+)
 def test_refuses_other_than_a_positive_number(target):
     X, y = make_data()
-    with pytest.raises(ValueError, match="target_width must be None or a positive number, got"):
+    with pytest.raises(
+        ValueError, match="target_width must be None or a positive number, got"
+    ):
         runs_of(target_width=target).fit(X, y)

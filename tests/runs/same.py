@@ -27,7 +27,11 @@ def assert_same(a, b, name):
             assert_same(getattr(a, part), getattr(b, part), f"{name}.{part}")
     elif isinstance(a, np.ndarray):
         assert (a.dtype, a.shape) == (b.dtype, b.shape), name
-        is_same = a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
+        is_same = (
+            a.tolist() == b.tolist()
+            if a.dtype == object
+            else a.tobytes() == b.tobytes()
+        )
         assert is_same, name
     else:
         assert a == b, name

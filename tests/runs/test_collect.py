@@ -4,7 +4,13 @@ import pytest
 from scipy.sparse import csr_array, issparse
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_selection import RFE, RFECV, SelectKBest, VarianceThreshold, f_classif
+from sklearn.feature_selection import (
+    RFE,
+    RFECV,
+    SelectKBest,
+    VarianceThreshold,
+    f_classif,
+)
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
@@ -58,8 +64,12 @@ def test_selectors_sparse_models_and_searches(data):
     rows = [X[:40], X[20:60], X[40:]]
     targets = [y[:40], y[20:60], y[40:]]
     runs = list(zip(rows, targets, strict=True))
-    selectors = tuple(RFE(LinearSVC(), n_features_to_select=2).fit(*run) for run in runs)
-    np.testing.assert_array_equal(collect_supports(selectors), [s.support_ for s in selectors])
+    selectors = tuple(
+        RFE(LinearSVC(), n_features_to_select=2).fit(*run) for run in runs
+    )
+    np.testing.assert_array_equal(
+        collect_supports(selectors), [s.support_ for s in selectors]
+    )
 
     models = [l1_svc().fit(*run) for run in runs]
     expected = [model.coef_[0] != 0 for model in models]
@@ -78,7 +88,10 @@ def test_one_run_is_one_row(data):
 
 
 def rfe_per_split(X, y, n_features):
-    runs = [RFE(LinearSVC(), n_features_to_select=n_features).fit(X[train], y[train]) for train, _ in CV.split(X, y)]
+    runs = [
+        RFE(LinearSVC(), n_features_to_select=n_features).fit(X[train], y[train])
+        for train, _ in CV.split(X, y)
+    ]
     return np.array([run.support_ for run in runs])
 
 
@@ -89,7 +102,9 @@ def test_rfecv_gives_the_supports_of_its_splits(data):
     expected = rfe_per_split(X, y, rfecv.n_features_)
     np.testing.assert_array_equal(collect_supports(rfecv), expected)
     # In a list it is one run.
-    np.testing.assert_array_equal(collect_supports([rfecv, rfecv]), [rfecv.support_] * 2)
+    np.testing.assert_array_equal(
+        collect_supports([rfecv, rfecv]), [rfecv.support_] * 2
+    )
 
 
 def test_rfecv_with_more_than_ten_splits_keeps_their_order(data):
@@ -98,7 +113,9 @@ def test_rfecv_with_more_than_ten_splits_keeps_their_order(data):
     rfecv = RFECV(LinearSVC(), cv=cv, step=2).fit(X, y)
     n_features = rfecv.n_features_
     expected = [
-        RFE(LinearSVC(), n_features_to_select=n_features, step=2).fit(X[train], y[train]).support_
+        RFE(LinearSVC(), n_features_to_select=n_features, step=2)
+        .fit(X[train], y[train])
+        .support_
         for train, _ in cv.split(X, y)
     ]
     np.testing.assert_array_equal(collect_supports(rfecv), expected)
@@ -108,7 +125,9 @@ def test_pipeline_that_ends_in_rfecv(data):
     X, y = data
     wide = np.insert(X, 2, 1.0, axis=1)  # a constant column that the first step drops
     rfecv = RFECV(LinearSVC(), cv=CV)
-    pipe = make_pipeline(VarianceThreshold(), make_pipeline(StandardScaler(), rfecv)).fit(wide, y)
+    pipe = make_pipeline(
+        VarianceThreshold(), make_pipeline(StandardScaler(), rfecv)
+    ).fit(wide, y)
     scaled = StandardScaler().fit_transform(X)
     expected = np.insert(rfe_per_split(scaled, y, rfecv.n_features_), 2, False, axis=1)
     assert not expected.all(axis=1).any()
@@ -118,11 +137,15 @@ def test_pipeline_that_ends_in_rfecv(data):
 def test_sparse_when_that_is_smaller():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 300)), np.arange(40) % 2
-    runs = [SelectKBest(k=3).fit(X[i::4], (y[i::4] + np.arange(10)) % 2) for i in range(4)]
+    runs = [
+        SelectKBest(k=3).fit(X[i::4], (y[i::4] + np.arange(10)) % 2) for i in range(4)
+    ]
     supports = collect_supports(runs)
     assert isinstance(supports, csr_array)
     assert supports.dtype == bool
-    np.testing.assert_array_equal(supports.toarray(), [run.get_support() for run in runs])
+    np.testing.assert_array_equal(
+        supports.toarray(), [run.get_support() for run in runs]
+    )
 
 
 @pytest.mark.parametrize("dtype", [bool, float])
@@ -151,13 +174,18 @@ def test_empty(source):
 
 @pytest.mark.parametrize("source", [None, 3, "lasso"])
 def test_not_a_source(source):
-    with pytest.raises(TypeError, match=f"source must be .* got {type(source).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"source must be .* got {type(source).__name__}"
+    ):
         collect_supports(source)
 
 
 def test_unfitted_is_named(data):
     X, y = data
-    runs = [SelectKBest(k=2).fit(X, y), make_pipeline(StandardScaler(), SelectKBest(k=2))]
+    runs = [
+        SelectKBest(k=2).fit(X, y),
+        make_pipeline(StandardScaler(), SelectKBest(k=2)),
+    ]
     with pytest.raises(NotFittedError, match=r"estimator 1 \(Pipeline\) is not fitted"):
         collect_supports(runs)
     with pytest.raises(NotFittedError, match="RFECV"):
@@ -165,7 +193,9 @@ def test_unfitted_is_named(data):
 
 
 def test_not_an_estimator_is_named(data):
-    with pytest.raises(TypeError, match=r"estimator 0 \(ndarray\) of source is not an estimator"):
+    with pytest.raises(
+        TypeError, match=r"estimator 0 \(ndarray\) of source is not an estimator"
+    ):
         collect_supports([np.ones(3, dtype=bool)])
 
 
@@ -183,7 +213,10 @@ def test_different_features(data):
     with pytest.raises(ValueError, match=r"different numbers of features: \[5, 7\]"):
         collect_supports(runs)
     frame = pd.DataFrame(X, columns=list("abcdefg"))
-    runs = [SelectKBest(k=2).fit(frame, y), SelectKBest(k=2).fit(frame[list("gfedcba")], y)]
+    runs = [
+        SelectKBest(k=2).fit(frame, y),
+        SelectKBest(k=2).fit(frame[list("gfedcba")], y),
+    ]
     with pytest.raises(ValueError, match="different names or order"):
         collect_supports(runs)
 
@@ -194,5 +227,7 @@ def test_one_estimator_is_not_several_runs(data):
         SelectKBest(k=2).fit(X, y),
         GridSearchCV(l1_svc(), {"C": [1.0]}, cv=2).fit(X, y),
     ):
-        with pytest.raises(ValueError, match=rf"one {type(fitted).__name__} is one run"):
+        with pytest.raises(
+            ValueError, match=rf"one {type(fitted).__name__} is one run"
+        ):
             collect_supports(fitted)

@@ -29,16 +29,26 @@ def test_a_long_table_has_a_row_for_each_selected_feature():
 def test_features_never_selected_are_given_or_are_categories():
     given_names = Runs.from_frame(LONG, features=["c", "b", "a"])
     assert given_names.feature_names.tolist() == ["c", "b", "a"]
-    np.testing.assert_array_equal(dense(given_names.supports), [[0, 1, 1], [0, 1, 0], [0, 0, 0]])
-    categorical = LONG.assign(feature=pd.Categorical(LONG["feature"], categories=["c", "b", "a"]))
+    np.testing.assert_array_equal(
+        dense(given_names.supports), [[0, 1, 1], [0, 1, 0], [0, 0, 0]]
+    )
+    categorical = LONG.assign(
+        feature=pd.Categorical(LONG["feature"], categories=["c", "b", "a"])
+    )
     by_category = Runs.from_frame(categorical)
-    np.testing.assert_array_equal(dense(by_category.supports), dense(given_names.supports))
+    np.testing.assert_array_equal(
+        dense(by_category.supports), dense(given_names.supports)
+    )
     assert by_category.feature_names.tolist() == ["c", "b", "a"]
-    assert given_names.stability() == nogueira_stability([[0, 1, 1], [0, 1, 0], [0, 0, 0]])
+    assert given_names.stability() == nogueira_stability(
+        [[0, 1, 1], [0, 1, 0], [0, 0, 0]]
+    )
 
 
 def test_importances_and_coefficients_are_read_with_the_features():
-    runs = Runs.from_frame(LONG.assign(importance=[1.0, 2.0, 3.0, np.nan], coef=[-1, 2, -3, 0]))
+    runs = Runs.from_frame(
+        LONG.assign(importance=[1.0, 2.0, 3.0, np.nan], coef=[-1, 2, -3, 0])
+    )
     np.testing.assert_array_equal(dense(runs.importances), [[2, 1], [0, 3], [0, 0]])
     np.testing.assert_array_equal(dense(runs.coefs), [[2, -1], [0, -3], [0, 0]])
 
@@ -54,7 +64,9 @@ def test_runs_and_features_may_be_text_or_numbers():
     "frame",
     [
         pd.DataFrame({"a": [1, 0], "b": [1, 1]}),
-        pd.DataFrame({"a": [True, False], "b": [True, True]}, index=["first", "second"]),
+        pd.DataFrame(
+            {"a": [True, False], "b": [True, True]}, index=["first", "second"]
+        ),
         pd.DataFrame({"run": [7, 8], "a": [1, 0], "b": [1, 1]}),
         pd.DataFrame({"a": [1, 0], "b": [1, 1]}, dtype="Sparse[int]"),
         pd.DataFrame({"a": [1, 0], "b": [1, 1]}, dtype="Int64"),
@@ -71,16 +83,46 @@ def test_a_wide_table_has_a_row_per_run(frame):
     ("frame", "options", "error", "message"),
     [
         ([[1, 0]], {}, TypeError, "frame must be a pandas DataFrame, got list"),
-        (LONG.assign(run=[1, 1, None, 2]), {}, ValueError, "column 'run' of frame must have no missing values"),
-        (pd.concat([LONG, LONG]), {}, ValueError, "one row for each selected feature of a run, got some of them twice"),
-        (LONG, {"features": ["a"]}, ValueError, "column 'feature' of frame holds 'b', which is not in features"),
+        (
+            LONG.assign(run=[1, 1, None, 2]),
+            {},
+            ValueError,
+            "column 'run' of frame must have no missing values",
+        ),
+        (
+            pd.concat([LONG, LONG]),
+            {},
+            ValueError,
+            "one row for each selected feature of a run, got some of them twice",
+        ),
+        (
+            LONG,
+            {"features": ["a"]},
+            ValueError,
+            "column 'feature' of frame holds 'b', which is not in features",
+        ),
         (LONG, {"features": ["a", "b", "a"]}, ValueError, "features must be distinct"),
-        (LONG.assign(importance=[np.nan, 1, 1, 1]), {}, ValueError, "importances must be finite"),
-        (LONG.assign(importance=list("abcd")), {}, ValueError, "column 'importance' of frame must hold numbers"),
+        (
+            LONG.assign(importance=[np.nan, 1, 1, 1]),
+            {},
+            ValueError,
+            "importances must be finite",
+        ),
+        (
+            LONG.assign(importance=list("abcd")),
+            {},
+            ValueError,
+            "column 'importance' of frame must hold numbers",
+        ),
         (LONG.assign(feature=["a", 1, "b", None]), {}, ValueError, "give features"),
         (pd.DataFrame({"a": [1, 2]}), {}, ValueError, "supports must hold only 0/1"),
         (pd.DataFrame({"a": ["x", "y"]}), {}, ValueError, "supports must be"),
-        (pd.DataFrame({"a": [1, 0]}), {"features": ["a"]}, ValueError, "features goes with a long table"),
+        (
+            pd.DataFrame({"a": [1, 0]}),
+            {"features": ["a"]},
+            ValueError,
+            "features goes with a long table",
+        ),
         (LONG.iloc[3:], {}, ValueError, "supports must have at least one feature"),
     ],
 )
@@ -93,14 +135,18 @@ def test_tabulating_gives_one_row_for_each_selected_feature():
     supports = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]], dtype=bool)
     frame = Runs(supports, 2.0 * supports, feature_names=list("abc")).to_frame()
     assert frame["run"].tolist() == [0, 0, 1, 2]
-    assert frame["feature"].astype(object).where(frame["feature"].notna(), None).tolist() == ["a", "c", None, "b"]
+    assert frame["feature"].astype(object).where(
+        frame["feature"].notna(), None
+    ).tolist() == ["a", "c", None, "b"]
     assert frame["feature"].cat.categories.tolist() == ["a", "b", "c"]
     assert frame["importance"].tolist() == pytest.approx([2, 2, np.nan, 2], nan_ok=True)
     assert "coef" not in frame
 
 
 def test_names_that_occur_twice_are_not_tabulated():
-    with pytest.raises(ValueError, match="feature_names must be distinct to be tabulated"):
+    with pytest.raises(
+        ValueError, match="feature_names must be distinct to be tabulated"
+    ):
         Runs(np.eye(2, dtype=bool), feature_names=["a", "a"]).to_frame()
 
 
@@ -114,7 +160,11 @@ def test_names_that_occur_twice_are_not_tabulated():
 )
 def test_a_long_table_comes_back(z, form, has_importances, has_coefs, seed):
     weights = np.random.default_rng(seed).normal(size=z.shape) * z
-    runs = Runs(form(z), np.abs(weights) if has_importances else None, coefs=weights if has_coefs else None)
+    runs = Runs(
+        form(z),
+        np.abs(weights) if has_importances else None,
+        coefs=weights if has_coefs else None,
+    )
     back = Runs.from_frame(runs.to_frame())
     assert_same(back.feature_names, runs.feature_names, "feature_names")
     for name in ("supports", "importances", "coefs"):

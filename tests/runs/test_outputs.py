@@ -36,12 +36,16 @@ def table():
             "m": rng.standard_normal(90),
         }
     )
-    return frame, 2 * (frame["a"] == "w") + frame["n"] ** 2 + 0.1 * rng.standard_normal(90)
+    return frame, 2 * (frame["a"] == "w") + frame["n"] ** 2 + 0.1 * rng.standard_normal(
+        90
+    )
 
 
 def encoder(**options):
     return make_column_transformer(
-        (OneHotEncoder(**options), ["a", "a_u"]), (SplineTransformer(n_knots=3), ["n"]), remainder="passthrough"
+        (OneHotEncoder(**options), ["a", "a_u"]),
+        (SplineTransformer(n_knots=3), ["n"]),
+        remainder="passthrough",
     )
 
 
@@ -52,7 +56,12 @@ def by_hand(pipe, X, outputs):
     """Norms of the weights of each input, times the standard deviations of its outputs."""
     seen = np.asarray(pipe[:-1].transform(X), dtype=float)
     sizes = np.abs(np.ravel(pipe[-1].coef_)) * seen.std(axis=0)
-    return np.array([np.linalg.norm(sizes[np.array(outputs) == column]) for column in range(X.shape[1])])
+    return np.array(
+        [
+            np.linalg.norm(sizes[np.array(outputs) == column])
+            for column in range(X.shape[1])
+        ]
+    )
 
 
 def dense(table):
@@ -70,26 +79,53 @@ def test_an_input_is_selected_where_any_of_its_outputs_is(table):
     assert 0 < sum(chosen) < 4
     np.testing.assert_allclose(reading.selection.importances, by_hand(pipe, X, INPUTS))
     assert reading.selection.coef is None  # several signs for one input
-    assert reading.outputs.names[:6] == ["a_u", "a_v", "a_w", "a_u_p", "a_u_q", "n_sp_0"]
+    assert reading.outputs.names[:6] == [
+        "a_u",
+        "a_v",
+        "a_w",
+        "a_u_p",
+        "a_u_q",
+        "n_sp_0",
+    ]
     np.testing.assert_array_equal(reading.outputs.inputs, INPUTS)
     np.testing.assert_array_equal(reading.outputs.support, coef != 0)
 
 
 def test_without_names_outputs_are_named_after_the_number_of_the_input(table):
     X, y = table
-    codes = X.assign(a=X["a"].astype("category").cat.codes, a_u=(X["a_u"] == "p").astype(int)).to_numpy()
-    step = ColumnTransformer([("code", OneHotEncoder(sparse_output=False), [1, 0])], remainder="passthrough")
-    reading = read_run(make_pipeline(StandardScaler(with_std=False), step, Lasso(0.05)).fit(codes, y), codes, y)
-    assert [name.split("_")[0] for name in reading.outputs.names] == ["x1"] * 2 + ["x0"] * 3 + ["x2", "x3"]
+    codes = X.assign(
+        a=X["a"].astype("category").cat.codes, a_u=(X["a_u"] == "p").astype(int)
+    ).to_numpy()
+    step = ColumnTransformer(
+        [("code", OneHotEncoder(sparse_output=False), [1, 0])], remainder="passthrough"
+    )
+    reading = read_run(
+        make_pipeline(StandardScaler(with_std=False), step, Lasso(0.05)).fit(codes, y),
+        codes,
+        y,
+    )
+    assert [name.split("_")[0] for name in reading.outputs.names] == ["x1"] * 2 + [
+        "x0"
+    ] * 3 + ["x2", "x3"]
 
 
 @pytest.mark.parametrize(
     ("step", "n_outputs"),
     [
         (SplineTransformer(n_knots=3), 5),
-        (KBinsDiscretizer(3, encode="onehot-dense", quantile_method="averaged_inverted_cdf"), 3),
+        (
+            KBinsDiscretizer(
+                3, encode="onehot-dense", quantile_method="averaged_inverted_cdf"
+            ),
+            3,
+        ),
         (SimpleImputer(add_indicator=True), 2),
-        (FeatureUnion([("same", StandardScaler()), ("spline", SplineTransformer(n_knots=2))]), 5),
+        (
+            FeatureUnion(
+                [("same", StandardScaler()), ("spline", SplineTransformer(n_knots=2))]
+            ),
+            5,
+        ),
         (make_pipeline(SplineTransformer(n_knots=3), StandardScaler()), 5),
     ],
     ids=lambda s: str(s)[:25],
@@ -101,20 +137,29 @@ def test_steps_that_expand(step, n_outputs, table):
     pipe = make_pipeline(step, Ridge()).fit(X, y)
     inputs = input_columns(pipe[:-1], 2)
     assert np.bincount(inputs).tolist() == [n_outputs] * 2
-    np.testing.assert_allclose(selection_of(pipe, X, y).importances, by_hand(pipe, X, inputs))
+    np.testing.assert_allclose(
+        selection_of(pipe, X, y).importances, by_hand(pipe, X, inputs)
+    )
 
 
-@pytest.mark.parametrize("step", [PCA(), PolynomialFeatures(include_bias=False)], ids=["pca", "products"])
+@pytest.mark.parametrize(
+    "step", [PCA(), PolynomialFeatures(include_bias=False)], ids=["pca", "products"]
+)
 def test_steps_that_mix_inputs_are_named(step, table):
     X, y = table
     pipe = make_pipeline(step, Lasso()).fit(X[["n", "m"]], y)
-    with pytest.raises(ValueError, match=rf"step '{type(step).__name__.lower()}' .*one column of its input each"):
+    with pytest.raises(
+        ValueError,
+        match=rf"step '{type(step).__name__.lower()}' .*one column of its input each",
+    ):
         selection_of(pipe, X[["n", "m"]], y)
 
 
 def test_powers_of_one_input_are_not_mixed(table):
     X, y = table
-    power = make_pipeline(PolynomialFeatures(3, include_bias=False), Lasso(0.01)).fit(X[["n"]], y)
+    power = make_pipeline(PolynomialFeatures(3, include_bias=False), Lasso(0.01)).fit(
+        X[["n"]], y
+    )
     assert read_run(power, X[["n"]], y).outputs.names == ["n", "n^2", "n^3"]
 
 
@@ -124,9 +169,14 @@ def test_selectors_before_and_after_an_encoder(table):
     reading = read_run(after, X, y)
     kept = np.flatnonzero(after[1].get_support())
     np.testing.assert_array_equal(np.flatnonzero(reading.outputs.support), kept)
-    assert reading.support.tolist() == np.isin(np.arange(4), np.array(INPUTS)[kept]).tolist()
+    assert (
+        reading.support.tolist()
+        == np.isin(np.arange(4), np.array(INPUTS)[kept]).tolist()
+    )
 
-    before = make_pipeline(SelectKBest(f_regression, k=1), SplineTransformer(n_knots=3), Ridge())
+    before = make_pipeline(
+        SelectKBest(f_regression, k=1), SplineTransformer(n_knots=3), Ridge()
+    )
     numbers = X[["m", "n"]]
     reading = read_run(before.fit(numbers, y), numbers, y)
     column = int(np.flatnonzero(before[0].get_support())[0])
@@ -137,10 +187,12 @@ def test_selectors_before_and_after_an_encoder(table):
 
 def test_two_expanding_steps_one_after_the_other(table):
     X, y = table
-    bins = KBinsDiscretizer(2, encode="onehot-dense", quantile_method="averaged_inverted_cdf")
-    pipe = make_pipeline(SplineTransformer(n_knots=2, degree=1, include_bias=False), bins, Ridge()).fit(
-        X[["n", "m"]], y
+    bins = KBinsDiscretizer(
+        2, encode="onehot-dense", quantile_method="averaged_inverted_cdf"
     )
+    pipe = make_pipeline(
+        SplineTransformer(n_knots=2, degree=1, include_bias=False), bins, Ridge()
+    ).fit(X[["n", "m"]], y)
     np.testing.assert_array_equal(input_columns(pipe[:-1], 2), [0, 0, 1, 1])
     pipe = make_pipeline(pipe[:-1], Lasso(0.01)).fit(X[["n", "m"]], y)
     assert read_run(pipe, X[["n", "m"]], y).outputs.names[2] == "m_sp_0_0.0"
@@ -148,9 +200,17 @@ def test_two_expanding_steps_one_after_the_other(table):
 
 def test_runs_hold_the_outputs_and_their_stability(table, tmp_path):
     X, y = table
-    X = X.assign(a=np.where(np.arange(90) == 7, "rare", X["a"]))  # which some resamples do not hold
-    pipe = GridSearchCV(make_pipeline(encoder(handle_unknown="ignore"), Lasso(0.05)), {"lasso__alpha": [0.02]}, cv=2)
-    fitted = StabilityCV(pipe, cv=BootstrapSplit(12, random_state=1), return_estimators=True).fit(X, y)
+    X = X.assign(
+        a=np.where(np.arange(90) == 7, "rare", X["a"])
+    )  # which some resamples do not hold
+    pipe = GridSearchCV(
+        make_pipeline(encoder(handle_unknown="ignore"), Lasso(0.05)),
+        {"lasso__alpha": [0.02]},
+        cv=2,
+    )
+    fitted = StabilityCV(
+        pipe, cv=BootstrapSplit(12, random_state=1), return_estimators=True
+    ).fit(X, y)
     runs = fitted.runs_
     names = runs.outputs.names.tolist()
     assert "a_rare" in names
@@ -163,12 +223,18 @@ def test_runs_hold_the_outputs_and_their_stability(table, tmp_path):
     np.testing.assert_array_equal(dense(runs.outputs.supports), expected)
     assert runs.outputs.stability() == pytest.approx(nogueira_stability(expected))
     assert runs.outputs.frequencies().to_numpy() == pytest.approx(expected.mean(axis=0))
-    any_output = np.array([[row[runs.outputs.inputs == c].any() for c in range(4)] for row in expected])
+    any_output = np.array(
+        [[row[runs.outputs.inputs == c].any() for c in range(4)] for row in expected]
+    )
     np.testing.assert_array_equal(runs.supports, any_output)
 
     runs.save(tmp_path / "runs.skstab")
     again = Runs.load(tmp_path / "runs.skstab")
-    for part in (again, Runs.concat([runs.take(slice(5)), runs.take(slice(5, None))]), runs.take(np.arange(12))):
+    for part in (
+        again,
+        Runs.concat([runs.take(slice(5)), runs.take(slice(5, None))]),
+        runs.take(np.arange(12)),
+    ):
         np.testing.assert_array_equal(dense(part.outputs.supports), expected)
         assert part.outputs.names.tolist() == names
     assert "outputs" in repr(runs)
@@ -178,7 +244,9 @@ def test_without_an_encoder_there_are_no_outputs(table):
     X, y = table
     fitted = StabilityCV(SelectKBest(f_regression, k=1), cv=3).fit(X[["n", "m"]], y)
     assert fitted.runs_.outputs is None
-    keeps_all = StabilityCV(make_pipeline(encoder(), Ridge()), cv=3, measure="pearson").fit(X, y)
+    keeps_all = StabilityCV(
+        make_pipeline(encoder(), Ridge()), cv=3, measure="pearson"
+    ).fit(X, y)
     assert keeps_all.runs_.outputs is None
 
 
@@ -186,7 +254,9 @@ def test_without_an_encoder_there_are_no_outputs(table):
 
 
 def test_outputs_are_joined_by_input_and_name():
-    first = RunOutputs(["x_a", "x_b", "y_a"], np.array([0, 0, 1]), np.array([True, False, True]))
+    first = RunOutputs(
+        ["x_a", "x_b", "y_a"], np.array([0, 0, 1]), np.array([True, False, True])
+    )
     other = RunOutputs(["x_b", "x_c"], np.array([0, 0]), np.array([True, True]))
     joined = Outputs.of_runs([first, other])
     assert joined.names.tolist() == ["x_a", "x_b", "x_c", "y_a"]
@@ -201,7 +271,10 @@ def test_outputs_are_joined_by_input_and_name():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"names": ["a"]}, "outputs.names must have one entry for each of the 2 outputs"),
+        (
+            {"names": ["a"]},
+            "outputs.names must have one entry for each of the 2 outputs",
+        ),
         ({"inputs": [0, -1]}, "outputs.inputs must be indices of columns"),
         ({"inputs": [0.0, 1.0]}, "outputs.inputs must be indices of columns"),
     ],
@@ -214,9 +287,13 @@ def test_bad_outputs(change, message):
 
 def test_outputs_must_be_those_of_the_runs():
     outputs = Outputs([[1, 0]], names=["a", "b"], inputs=[0, 3])
-    with pytest.raises(ValueError, match="outputs must be of the 2 runs and 2 features"):
+    with pytest.raises(
+        ValueError, match="outputs must be of the 2 runs and 2 features"
+    ):
         Runs([[1, 0], [1, 1]], outputs=outputs)
-    with pytest.raises(ValueError, match="outputs must be of the 1 runs and 2 features"):
+    with pytest.raises(
+        ValueError, match="outputs must be of the 1 runs and 2 features"
+    ):
         Runs([[1, 0]], outputs=outputs)
     with pytest.raises(TypeError, match="outputs must be an Outputs, got 3"):
         Runs([[1, 0]], outputs=3)
@@ -227,6 +304,8 @@ def test_outputs_must_be_those_of_the_runs():
 def test_outputs_of_logistic_models_with_several_classes(table):
     X, y = table
     classes = pd.cut(y, 3, labels=False)
-    pipe = make_pipeline(encoder(), LogisticRegression(l1_ratio=1, C=0.2, solver="saga", max_iter=5000)).fit(X, classes)
+    pipe = make_pipeline(
+        encoder(), LogisticRegression(l1_ratio=1, C=0.2, solver="saga", max_iter=5000)
+    ).fit(X, classes)
     reading = read_run(pipe, X, classes)
     np.testing.assert_array_equal(reading.outputs.support, pipe[-1].coef_.any(axis=0))

@@ -6,7 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
@@ -109,22 +114,35 @@ def test_the_packages_readers_come_before_get_support_and_that_before_support(da
         def get_support(self):
             return mask(5)
 
-    np.testing.assert_array_equal(selection_of(Both({"k_feature_idx_": (4, 1)}).fit(X), X).support, mask(1, 4))
-    np.testing.assert_array_equal(selection_of(Both({"support_": mask(3)}).fit(X), X).support, mask(5))
-    np.testing.assert_array_equal(selection_of(Picker({"support_": mask(3)}).fit(X), X).support, mask(3))
+    np.testing.assert_array_equal(
+        selection_of(Both({"k_feature_idx_": (4, 1)}).fit(X), X).support, mask(1, 4)
+    )
+    np.testing.assert_array_equal(
+        selection_of(Both({"support_": mask(3)}).fit(X), X).support, mask(5)
+    )
+    np.testing.assert_array_equal(
+        selection_of(Picker({"support_": mask(3)}).fit(X), X).support, mask(3)
+    )
 
 
 def test_the_users_getter_comes_before_the_readers_importances(data):
     X, _ = data
     register_reader(Fitted, lambda _: {"support": [0, 1], "importances": np.ones(D)})
-    found = selection_of(Fitted().fit(X), X, importance_getter=lambda _: np.full(D, 7.0))
+    found = selection_of(
+        Fitted().fit(X), X, importance_getter=lambda _: np.full(D, 7.0)
+    )
     np.testing.assert_array_equal(found.importances, np.where(mask(0, 1), 7.0, 0.0))
 
 
 def test_readers_go_to_workers_of_other_processes(data):
     X, y = data
-    register_reader(lambda e: isinstance(e, Lasso), lambda m: {"support": np.argsort(-np.abs(m.coef_))[:2]})
-    runs = StabilityCV(Lasso(0.01), cv=BootstrapSplit(4, random_state=0), n_jobs=2).fit(X, y)
+    register_reader(
+        lambda e: isinstance(e, Lasso),
+        lambda m: {"support": np.argsort(-np.abs(m.coef_))[:2]},
+    )
+    runs = StabilityCV(Lasso(0.01), cv=BootstrapSplit(4, random_state=0), n_jobs=2).fit(
+        X, y
+    )
     np.testing.assert_array_equal(runs.supports_.sum(axis=1), 2)
     with reading_with(()):
         assert registered_readers() == ()
@@ -136,7 +154,9 @@ def test_readers_go_to_workers_of_other_processes(data):
 def test_what_a_reader_may_return(bad, data):
     X, _ = data
     register_reader(Fitted, lambda _: bad)
-    with pytest.raises(TypeError, match="reader of Fitted must return a dict with any of support"):
+    with pytest.raises(
+        TypeError, match="reader of Fitted must return a dict with any of support"
+    ):
         selection_of(Fitted().fit(X), X)
     with pytest.raises(TypeError, match="reader must be callable, got 3"):
         register_reader(Fitted, 3)
@@ -146,19 +166,34 @@ def test_what_a_reader_may_return(bad, data):
 
 @pytest.mark.parametrize(
     ("support", "columns"),
-    [(mask(1, 3), [1, 3]), ([1, 3], [1, 3]), ([0, 1, 0, 1, 0, 0], [1, 3]), ([], []), (np.array([5]), [5])],
+    [
+        (mask(1, 3), [1, 3]),
+        ([1, 3], [1, 3]),
+        ([0, 1, 0, 1, 0, 0], [1, 3]),
+        ([], []),
+        (np.array([5]), [5]),
+    ],
 )
 def test_a_support_is_a_mask_or_indices(support, columns, data):
     X, _ = data
-    register_reader(Fitted, lambda _: {"support": np.asarray(support, dtype=None if len(support) else int)})
-    np.testing.assert_array_equal(selection_of(Fitted().fit(X), X).support, mask(*columns))
+    register_reader(
+        Fitted,
+        lambda _: {"support": np.asarray(support, dtype=None if len(support) else int)},
+    )
+    np.testing.assert_array_equal(
+        selection_of(Fitted().fit(X), X).support, mask(*columns)
+    )
 
 
-@pytest.mark.parametrize("support", [[0, 6], [1, 1], [-1], [0.5], ["a"], [True, False], [[0]]])
+@pytest.mark.parametrize(
+    "support", [[0, 6], [1, 1], [-1], [0.5], ["a"], [True, False], [[0]]]
+)
 def test_what_is_neither_a_mask_nor_indices(support, data):
     X, _ = data
     register_reader(Fitted, lambda _: {"support": support})
-    with pytest.raises(ValueError, match="must be a mask of 6 features, or indices of columns"):
+    with pytest.raises(
+        ValueError, match="must be a mask of 6 features, or indices of columns"
+    ):
         selection_of(Fitted().fit(X), X)
 
 
@@ -190,7 +225,9 @@ def test_names_that_are_a_subset_of_those_seen(data):
         def get_feature_names_out(self, _names=None):
             return self.kept_
 
-    np.testing.assert_array_equal(selection_of(ByName().fit(frame), frame).support, mask(1, 5))
+    np.testing.assert_array_equal(
+        selection_of(ByName().fit(frame), frame).support, mask(1, 5)
+    )
     pipe = make_pipeline(ByName(), LogisticRegression()).fit(frame, y)
     found = selection_of(pipe, frame, y)
     np.testing.assert_array_equal(found.support, mask(1, 5))
@@ -206,10 +243,16 @@ def test_names_that_are_a_subset_of_those_seen(data):
 def test_a_ranking_of_which_the_first_are_kept_counts_with_its_sign(data):
     X, _ = data
     scores = np.array([0.1, -0.3, 0.4, 0.2, -0.1, 0.0])
-    relief = {"top_features_": np.argsort(-scores), "feature_importances_": scores, "n_features_to_select": 2}
+    relief = {
+        "top_features_": np.argsort(-scores),
+        "feature_importances_": scores,
+        "n_features_to_select": 2,
+    }
     found = selection_of(Picker(relief).fit(X), X)
     np.testing.assert_array_equal(found.support, mask(2, 3))
-    np.testing.assert_allclose(found.importances, np.where(mask(2, 3), scores + 0.3, 0.0))
+    np.testing.assert_allclose(
+        found.importances, np.where(mask(2, 3), scores + 0.3, 0.0)
+    )
 
 
 def test_a_selector_that_reorders_its_columns(data):
@@ -246,7 +289,9 @@ def test_coefficients_with_one_row_per_feature(data):
     coef[[1, 4]] = [[3.0, 4.0], [0.0, 2.0]]
     found = selection_of(GroupLasso(coef).fit(X), X, y)
     np.testing.assert_array_equal(found.support, mask(1, 4))
-    np.testing.assert_allclose(found.importances, np.linalg.norm(coef, axis=1) * X.std(axis=0))
+    np.testing.assert_allclose(
+        found.importances, np.linalg.norm(coef, axis=1) * X.std(axis=0)
+    )
     assert found.coef is None
     one = selection_of(GroupLasso(coef[:, 1:]).fit(X), X, y)
     np.testing.assert_allclose(one.coef, coef[:, 1])
@@ -254,10 +299,18 @@ def test_coefficients_with_one_row_per_feature(data):
 
 def coxnet(coef):
     n_alphas = coef.shape[1]
-    return Fitted({"coef_": coef, "alphas_": np.geomspace(1, 0.1, n_alphas), "deviance_ratio_": np.zeros(n_alphas)})
+    return Fitted(
+        {
+            "coef_": coef,
+            "alphas_": np.geomspace(1, 0.1, n_alphas),
+            "deviance_ratio_": np.zeros(n_alphas),
+        }
+    )
 
 
-@pytest.mark.parametrize("n_alphas", [3, D])  # with as many as features, the shape says nothing
+@pytest.mark.parametrize(
+    "n_alphas", [3, D]
+)  # with as many as features, the shape says nothing
 def test_a_path_in_the_coefficients_is_read_at_its_end(n_alphas, data):
     X, _ = data
     coef = np.zeros((D, n_alphas))
@@ -267,7 +320,9 @@ def test_a_path_in_the_coefficients_is_read_at_its_end(n_alphas, data):
         found = selection_of(fitted, X, importance_getter=getter)
         np.testing.assert_array_equal(found.support, mask(2, 5))
         np.testing.assert_allclose(found.coef, coef[:, -1])
-        np.testing.assert_allclose(found.importances, np.abs(coef[:, -1]) * X.std(axis=0))
+        np.testing.assert_allclose(
+            found.importances, np.abs(coef[:, -1]) * X.std(axis=0)
+        )
     path = coef_path_of(fitted)
     assert path.param_name == "alphas"
     np.testing.assert_array_equal(path.coefs, coef.T)
@@ -286,7 +341,13 @@ def test_a_registered_path(data):
 def test_boosting_of_components_has_an_intercept_first(data):
     X, _ = data
     coef = np.array([9.0, 0, 1.0, 0, 0, 0, -2.0])
-    fitted = Fitted({"coef_": coef, "estimators_": [SimpleNamespace(component=1)], "n_features_in_": D}).fit(X)
+    fitted = Fitted(
+        {
+            "coef_": coef,
+            "estimators_": [SimpleNamespace(component=1)],
+            "n_features_in_": D,
+        }
+    ).fit(X)
     np.testing.assert_allclose(selection_of(fitted, X).coef, coef[1:])
 
 
@@ -308,7 +369,9 @@ class Elsewhere(RegressorMixin, BaseEstimator):
 def test_a_coef_whose_first_axis_may_be_the_features_is_an_error(shape, data):
     X, y = data
     fitted = Elsewhere(np.ones(shape)).fit(X)
-    with pytest.raises(ValueError, match=r"Elsewhere.coef_ has shape .* register a reader"):
+    with pytest.raises(
+        ValueError, match=r"Elsewhere.coef_ has shape .* register a reader"
+    ):
         selection_of(fitted, X, y)
     register_reader(Elsewhere, lambda m: {"coef": m.coef_.T})
     np.testing.assert_array_equal(selection_of(fitted, X, y).support, mask(*range(D)))
@@ -321,7 +384,9 @@ def test_scikit_learn_has_one_row_per_output_though_there_are_as_many_as_feature
     model = Ridge(1e-8).fit(X, Y)
     assert model.coef_.shape == (D, D)
     found = selection_of(model, X, Y, scale_importances=False)
-    np.testing.assert_allclose(found.importances, np.linalg.norm(coef, axis=0), rtol=1e-4)
+    np.testing.assert_allclose(
+        found.importances, np.linalg.norm(coef, axis=0), rtol=1e-4
+    )
 
 
 # -- support and importances apart -------------------------------------------------------------------------------------
@@ -337,7 +402,10 @@ class Probed(Picker):
 def test_importances_that_can_not_be_read_do_not_lose_the_support(data):
     X, y = data
     fitted = Probed({"feature_importances_": np.ones(D + 2)}).fit(X)
-    with pytest.warns(UserWarning, match=r"no importances.*Probed.feature_importances_ returned .*\(8,\)"):
+    with pytest.warns(
+        UserWarning,
+        match=r"no importances.*Probed.feature_importances_ returned .*\(8,\)",
+    ):
         found = selection_of(fitted, X, y)
     np.testing.assert_array_equal(found.support, mask(0, 2))
     assert found.importances is None
@@ -351,16 +419,23 @@ def test_importances_that_can_not_be_read_do_not_lose_the_support(data):
 def test_one_warning_for_all_runs(n_jobs, data):
     X, y = data
     with pytest.warns(UserWarning, match="no importances") as caught:
-        runs = StabilityCV(Probed({"feature_importances_": np.ones(D + 2)}), cv=5, n_jobs=n_jobs).fit(X, y)
+        runs = StabilityCV(
+            Probed({"feature_importances_": np.ones(D + 2)}), cv=5, n_jobs=n_jobs
+        ).fit(X, y)
     assert len(caught) == 1
     assert runs.importances_ is None
     np.testing.assert_array_equal(runs.supports_.all(axis=0), mask(0, 2))
 
 
 def test_importances_that_only_some_runs_have():
-    known, lost = Selection(mask(0), np.ones(D), None, True), Selection(mask(0), None, None, True)
+    known, lost = (
+        Selection(mask(0), np.ones(D), None, True),
+        Selection(mask(0), None, None, True),
+    )
     readings = [Reading(known, None, None), Reading(lost, None, "NaN")]
-    with pytest.warns(UserWarning, match="importances of 1 of 2 runs cannot be read.*NaN"):
+    with pytest.warns(
+        UserWarning, match="importances of 1 of 2 runs cannot be read.*NaN"
+    ):
         runs = Runs.from_selections(readings, D)
     assert runs.importances is None
 
@@ -369,9 +444,15 @@ def test_importances_labelled_by_names_are_put_in_order(data):
     X, y = data
     frame = pd.DataFrame(X, columns=list("abcdef"))
     values = pd.Series([6.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0], index=[*"fabcde", "probe"])
-    fitted = Probed({"feature_importances_": values, "feature_names_in_": np.array(list("abcdef"), object)}).fit(frame)
+    fitted = Probed(
+        {
+            "feature_importances_": values,
+            "feature_names_in_": np.array(list("abcdef"), object),
+        }
+    ).fit(frame)
     np.testing.assert_array_equal(
-        selection_of(fitted, frame, y).importances, np.where(mask(0, 2), np.arange(D) + 1.0, 0)
+        selection_of(fitted, frame, y).importances,
+        np.where(mask(0, 2), np.arange(D) + 1.0, 0),
     )
 
 
@@ -386,16 +467,24 @@ def test_which_values_count_with_their_sign(data):
     np.testing.assert_array_equal(selection_of(forest, X).importances, from_lowest)
     for path, expected in (("feature_importances_", from_lowest), ("other_", by_size)):
         fitted = Fitted({path: values}).fit(X)
-        np.testing.assert_array_equal(selection_of(fitted, X, importance_getter=path).importances, expected)
+        np.testing.assert_array_equal(
+            selection_of(fitted, X, importance_getter=path).importances, expected
+        )
 
     def getter(_):
         return values
 
-    np.testing.assert_array_equal(selection_of(forest, X, importance_getter=getter).importances, by_size)
+    np.testing.assert_array_equal(
+        selection_of(forest, X, importance_getter=getter).importances, by_size
+    )
     getter.signed = True
-    np.testing.assert_array_equal(selection_of(forest, X, importance_getter=getter).importances, from_lowest)
+    np.testing.assert_array_equal(
+        selection_of(forest, X, importance_getter=getter).importances, from_lowest
+    )
     register_reader(Fitted, lambda _: {"importances": values})
-    np.testing.assert_array_equal(selection_of(Fitted().fit(X), X).importances, from_lowest)
+    np.testing.assert_array_equal(
+        selection_of(Fitted().fit(X), X).importances, from_lowest
+    )
 
 
 # -- rows that the model saw -------------------------------------------------------------------------------------------
@@ -425,7 +514,11 @@ class SamplingPipeline(Pipeline):
 
     def fit(self, X, y):
         for _, step in self.steps[:-1]:
-            X, y = step.fit_resample(X, y) if hasattr(step, "fit_resample") else (step.fit_transform(X), y)
+            X, y = (
+                step.fit_resample(X, y)
+                if hasattr(step, "fit_resample")
+                else (step.fit_transform(X), y)
+            )
         self.steps[-1][1].fit(X, y)
         self.seen_ = X, y
         return self
@@ -439,10 +532,15 @@ def test_after_a_sampler_the_rows_are_those_the_model_saw(scaler, data):
     X, y = data
     steps = [("scale", scaler)] if scaler is not None else []
     model = LogisticRegression(l1_ratio=1, C=0.5, solver="liblinear")
-    pipe = SamplingPipeline([*steps, ("sampler", Doubled(3)), ("model", model)]).fit(X, y)
+    pipe = SamplingPipeline([*steps, ("sampler", Doubled(3)), ("model", model)]).fit(
+        X, y
+    )
     seen_X, seen_y = pipe.seen_
     assert len(seen_X) == len(X) + 40
-    np.testing.assert_allclose(selection_of(pipe, X, y).importances, np.abs(model.coef_[0]) * seen_X.std(axis=0))
+    np.testing.assert_allclose(
+        selection_of(pipe, X, y).importances,
+        np.abs(model.coef_[0]) * seen_X.std(axis=0),
+    )
 
     def getter(model, X, y):
         np.testing.assert_array_equal(X, seen_X)
@@ -478,13 +576,18 @@ def test_members_with_a_sampler_of_their_own(data):
             self.estimators_samples_ = [rng.choice(len(y), 50) for _ in range(2)]
             make = lambda: LogisticRegression(l1_ratio=1, C=0.5, solver="liblinear")  # noqa: E731
             self.estimators_ = [
-                SamplingPipeline([("sampler", Doubled(i)), ("model", make())]).fit(X[rows], y[rows])
+                SamplingPipeline([("sampler", Doubled(i)), ("model", make())]).fit(
+                    X[rows], y[rows]
+                )
                 for i, rows in enumerate(self.estimators_samples_)
             ]
             return self
 
     bag = Balanced(LogisticRegression()).fit(X, y)
-    rows = [np.abs(m.steps[-1][1].coef_[0]) * m.seen_[0].std(axis=0) for m in bag.estimators_]
+    rows = [
+        np.abs(m.steps[-1][1].coef_[0]) * m.seen_[0].std(axis=0)
+        for m in bag.estimators_
+    ]
     found = selection_of(bag, X, y)
     np.testing.assert_allclose(found.importances, np.linalg.norm(rows, axis=0))
     np.testing.assert_array_equal(found.support, np.any(rows, axis=0))
@@ -496,18 +599,27 @@ def test_members_with_a_sampler_of_their_own(data):
 def test_frozen_estimators_are_looked_into(data):
     X, y = data
     pipe = make_pipeline(StandardScaler(), Lasso(0.1)).fit(X, y)
-    for found, expected in zip(selection_of(FrozenEstimator(pipe), X, y), selection_of(pipe, X, y), strict=True):
+    for found, expected in zip(
+        selection_of(FrozenEstimator(pipe), X, y), selection_of(pipe, X, y), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)
 
 
 def test_adaboost_of_linear_models_weighs_its_members(data):
     X, y = data
-    boosted = AdaBoostClassifier(LogisticRegression(), n_estimators=3, random_state=0).fit(X, y)
-    rows = [w * np.abs(m.coef_[0]) for w, m in zip(boosted.estimator_weights_, boosted.estimators_, strict=False)]
+    boosted = AdaBoostClassifier(
+        LogisticRegression(), n_estimators=3, random_state=0
+    ).fit(X, y)
+    rows = [
+        w * np.abs(m.coef_[0])
+        for w, m in zip(boosted.estimator_weights_, boosted.estimators_, strict=False)
+    ]
     found = selection_of(boosted, X, y, scale_importances=False)
     np.testing.assert_allclose(found.importances, np.linalg.norm(rows, axis=0))
     trees = AdaBoostClassifier(n_estimators=3, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(selection_of(trees, X, y).importances, trees.feature_importances_)
+    np.testing.assert_array_equal(
+        selection_of(trees, X, y).importances, trees.feature_importances_
+    )
 
 
 def test_importances_that_are_not_implemented_are_none_that_exist(data):
@@ -520,7 +632,12 @@ def test_importances_that_are_not_implemented_are_none_that_exist(data):
 
     with pytest.raises(ValueError, match="Forest has neither"):
         selection_of(Forest().fit(X), X, y)
-    assert selection_of(Forest().fit(X), X, y, importance_getter=lambda _: np.ones(D)).support is None
+    assert (
+        selection_of(
+            Forest().fit(X), X, y, importance_getter=lambda _: np.ones(D)
+        ).support
+        is None
+    )
 
 
 # -- messages ----------------------------------------------------------------------------------------------------------
@@ -540,7 +657,9 @@ def test_advice_can_be_followed(data):
     with pytest.raises(ValueError, match="Picker has neither") as error:
         selection_of(Picker().fit(X), X, y)
     assert "SequentialFeatureSelector" not in str(error.value)
-    with pytest.raises(ValueError, match=r"SequentialFeatureSelector\(BaggingClassifier\(\.\.\.\)\)"):
+    with pytest.raises(
+        ValueError, match=r"SequentialFeatureSelector\(BaggingClassifier\(\.\.\.\)\)"
+    ):
         selection_of(BaggingClassifier(SVC(), n_estimators=2).fit(X, y), X, y)
 
 

@@ -14,7 +14,9 @@ SHARES = [0.0, 0.01, 0.2, 0.9, 1.0]
 
 def row_of(share, n_features, seed=0):
     rng = np.random.default_rng(seed)
-    return np.where(rng.random(n_features) < share, rng.standard_normal(n_features), 0.0)
+    return np.where(
+        rng.random(n_features) < share, rng.standard_normal(n_features), 0.0
+    )
 
 
 @pytest.mark.parametrize("n_features", [1, 7, 300, 5001])
@@ -35,7 +37,9 @@ def test_a_dense_row_of_bools_takes_a_bit_for_each_entry():
 
 def test_rows_with_entries_in_the_same_places_share_them():
     coef = row_of(0.5, 1000)
-    support, importances, packed = Selection(coef != 0, np.abs(coef), coef, False).packed()[:3]
+    support, importances, packed = Selection(
+        coef != 0, np.abs(coef), coef, False
+    ).packed()[:3]
     assert importances.places is support.places
     assert packed.places is support.places
     coef[np.flatnonzero(coef)[0]] = 0.0
@@ -53,12 +57,19 @@ def test_as_many_entries_in_other_places_are_not_shared():
 def test_tables_have_the_smaller_form(share):
     dense = np.array([row_of(share, 300, seed) for seed in range(6)])
     given = {bool: dense != 0, np.float64: dense}
-    found = stack_rows([([Row.of(row) for row in table], dtype) for dtype, table in given.items()], 300)
+    found = stack_rows(
+        [([Row.of(row) for row in table], dtype) for dtype, table in given.items()], 300
+    )
     as_csr = [csr_array(table) for table in given.values()]
-    size = sum(csr.data.nbytes + csr.indices.nbytes // csr.indices.itemsize * 4 + 7 * 4 for csr in as_csr)
+    size = sum(
+        csr.data.nbytes + csr.indices.nbytes // csr.indices.itemsize * 4 + 7 * 4
+        for csr in as_csr
+    )
     for table, (dtype, expected) in zip(found, given.items(), strict=True):
         assert issparse(table) == (size < sum(one.nbytes for one in given.values()))
-        np.testing.assert_array_equal(table.toarray() if issparse(table) else table, expected)
+        np.testing.assert_array_equal(
+            table.toarray() if issparse(table) else table, expected
+        )
         assert table.dtype == dtype
 
 

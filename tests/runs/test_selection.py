@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
@@ -52,7 +58,11 @@ from sklearn.linear_model import (
     SGDClassifier,
     TweedieRegressor,
 )
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    RandomizedSearchCV,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputRegressor
 from sklearn.neighbors import KNeighborsClassifier
@@ -170,11 +180,15 @@ def test_univariate_selectors_use_their_scores(selector, classification):
     ],
     ids=["sequential", "variance", "user-defined"],
 )
-def test_selectors_without_weights_have_no_importances(selector, support, classification):
+def test_selectors_without_weights_have_no_importances(
+    selector, support, classification
+):
     X, y = classification
     X = StandardScaler().fit_transform(X)
     fitted = selector.fit(X, y)
-    check(selection_of(fitted, X, y), fitted.get_support() if support is None else support)
+    check(
+        selection_of(fitted, X, y), fitted.get_support() if support is None else support
+    )
     with pytest.raises(ValueError, match=r"importance_getter='coef_'"):
         selection_of(fitted, X, y, importance_getter="coef_")
 
@@ -197,7 +211,9 @@ def test_negative_scores_are_unimportant(scores, expected):
 def test_scores_without_value_or_infinite_stay_usable():
     y = np.repeat([0, 1], 10)
     rng = np.random.default_rng(0)
-    X = np.column_stack([y.astype(float), np.ones(20), y + rng.normal(size=20), rng.normal(size=20)])
+    X = np.column_stack(
+        [y.astype(float), np.ones(20), y + rng.normal(size=20), rng.normal(size=20)]
+    )
     with pytest.warns((UserWarning, RuntimeWarning)):
         fitted = SelectKBest(k=3).fit(X, y)
     assert np.isinf(fitted.scores_[0])
@@ -249,14 +265,20 @@ def test_rfe_spreads_the_weights_of_the_selected_columns(selector, classificatio
 def test_a_selectors_own_getter_is_used(classification):
     X, y = classification
     pipe = make_pipeline(StandardScaler(), l1_logistic(1.0))
-    fitted = RFE(pipe, n_features_to_select=4, importance_getter="named_steps.logisticregression.coef_")
+    fitted = RFE(
+        pipe,
+        n_features_to_select=4,
+        importance_getter="named_steps.logisticregression.coef_",
+    )
     support = fitted.fit(X, y).get_support()
     coef = np.zeros(D)
     coef[support] = fitted.estimator_[-1].coef_[0]
     # Standardised inside: importances are |coef| as they are.
     check(selection_of(fitted, X, y), support, np.abs(coef), coef)
 
-    squares = SelectFromModel(l1_logistic(), importance_getter=lambda m: m.coef_[0] ** 2).fit(X, y)
+    squares = SelectFromModel(
+        l1_logistic(), importance_getter=lambda m: m.coef_[0] ** 2
+    ).fit(X, y)
     expected = np.where(squares.get_support(), squares.estimator_.coef_[0] ** 2, 0.0)
     coef = np.where(squares.get_support(), squares.estimator_.coef_[0], 0.0)
     check(selection_of(squares, X, y), squares.get_support(), expected, coef)
@@ -317,7 +339,9 @@ def test_a_wrong_mask_is_named():
             return np.array([0, 1])
 
     X = np.zeros((4, 3))
-    with pytest.raises(ValueError, match=r"Indices.get_support\(\) must return a mask of 3"):
+    with pytest.raises(
+        ValueError, match=r"Indices.get_support\(\) must return a mask of 3"
+    ):
         selection_of(Indices().fit(X), X)
 
 
@@ -375,20 +399,28 @@ def test_importances_do_not_depend_on_the_units(regression):
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array, pd.DataFrame])
-def test_models_of_the_same_rows_are_read_as_by_themselves(form, regression, monkeypatch):
+def test_models_of_the_same_rows_are_read_as_by_themselves(
+    form, regression, monkeypatch
+):
     X, y = regression
     models = [Lasso(alpha=alpha).fit(X, y) for alpha in (0.1, 1.0)]
     rows, others = form(X), form(2 * X)
     alone = [read_run(model, rows).selection for model in models]
     n_computed, compute = [], _view.column_deviations
-    monkeypatch.setattr(_view, "column_deviations", lambda *given: n_computed.append(1) or compute(*given))
+    monkeypatch.setattr(
+        _view,
+        "column_deviations",
+        lambda *given: n_computed.append(1) or compute(*given),
+    )
     with reading_same_rows(rows):
         together = [read_run(model, rows).selection for model in models]
         doubled = read_run(models[0], others).selection
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one.support, other.support)
         np.testing.assert_allclose(one.importances, other.importances, rtol=1e-12)
-    np.testing.assert_allclose(doubled.importances, 2 * alone[0].importances, rtol=1e-12)
+    np.testing.assert_allclose(
+        doubled.importances, 2 * alone[0].importances, rtol=1e-12
+    )
     assert len(n_computed) == (3 if form is pd.DataFrame else 2)
 
 
@@ -437,7 +469,9 @@ def test_sparsified_coefficients(multiclass):
 def test_dense_linear_models_have_weights_but_no_support(model, classification):
     X, y = classification
     X = StandardScaler().fit_transform(X)
-    X[:, 3] = 0.0  # its coefficient is exactly zero: an accident of the data, not a selection
+    X[:, 3] = (
+        0.0  # its coefficient is exactly zero: an accident of the data, not a selection
+    )
     coef = np.ravel(model.fit(X, y).coef_)
     assert coef[3] == 0
     check(selection_of(model, X, y), None, np.abs(coef) * X.std(axis=0), coef)
@@ -463,14 +497,22 @@ def test_forest_has_importances_but_no_support(classification):
 
 @pytest.mark.parametrize(
     "estimator",
-    [KNeighborsClassifier(), SVC(), HistGradientBoostingClassifier(max_iter=2), StandardScaler(), PCA()],
+    [
+        KNeighborsClassifier(),
+        SVC(),
+        HistGradientBoostingClassifier(max_iter=2),
+        StandardScaler(),
+        PCA(),
+    ],
     ids=lambda e: type(e).__name__,
 )
 def test_neither_weights_nor_support_is_an_error(estimator, classification):
     X, y = classification
     fitted = estimator.fit(X, y)
     name = type(estimator).__name__
-    with pytest.raises(ValueError, match=rf"{name} has neither.*SelectFromModel.*importance_getter"):
+    with pytest.raises(
+        ValueError, match=rf"{name} has neither.*SelectFromModel.*importance_getter"
+    ):
         selection_of(fitted, X, y)
     assert support_of(fitted) is None
 
@@ -542,7 +584,10 @@ class NamesItsOutputAlone(TransformerMixin, BaseEstimator):
         (PCA(), "PCA"),
         (PolynomialFeatures(), "PolynomialFeatures"),
         (FunctionTransformer(lambda X: X[:, ::-1]), "FunctionTransformer"),
-        (FunctionTransformer(twice, feature_names_out=named_twice), "FunctionTransformer"),
+        (
+            FunctionTransformer(twice, feature_names_out=named_twice),
+            "FunctionTransformer",
+        ),
         (NamesItsOutputAlone(), "NamesItsOutputAlone"),
     ],
     ids=lambda s: str(s)[:30],
@@ -559,19 +604,44 @@ def test_other_steps_are_named_in_the_error(step, name, regression):
     [
         (PCA(1), "odd"),
         (FeatureUnion([("r", PCA(1))]), "odd__r"),
-        (ColumnTransformer([("a", StandardScaler(), ["pca0"]), ("r", PCA(1), ["pca1"])]), "odd__r"),
-        (ColumnTransformer([("s", SelectKBest(f_regression, k=1), [0]), ("r", PCA(1), [1])]), "odd__r"),
+        (
+            ColumnTransformer(
+                [("a", StandardScaler(), ["pca0"]), ("r", PCA(1), ["pca1"])]
+            ),
+            "odd__r",
+        ),
+        (
+            ColumnTransformer(
+                [("s", SelectKBest(f_regression, k=1), [0]), ("r", PCA(1), [1])]
+            ),
+            "odd__r",
+        ),
         (Pipeline([("s", SelectKBest(f_regression, k=1)), ("r", PCA(1))]), "odd__r"),
-        (Pipeline([("s", SelectKBest(f_regression, k=1)), ("r", KMeans(1, random_state=0))]), "odd__r"),
-        (Pipeline([("u", FeatureUnion([("r", make_pipeline(PCA(1)))]))]), "odd__u__r__pca"),
+        (
+            Pipeline(
+                [
+                    ("s", SelectKBest(f_regression, k=1)),
+                    ("r", KMeans(1, random_state=0)),
+                ]
+            ),
+            "odd__r",
+        ),
+        (
+            Pipeline([("u", FeatureUnion([("r", make_pipeline(PCA(1)))]))]),
+            "odd__u__r__pca",
+        ),
     ],
     ids=lambda s: str(s)[:40],
 )
-def test_new_features_are_not_taken_for_columns_of_the_same_name(step, name, regression):
+def test_new_features_are_not_taken_for_columns_of_the_same_name(
+    step, name, regression
+):
     X, y = regression
     frame = pd.DataFrame(X[:, :2], columns=["pca0", "pca1"])
     pipe = Pipeline([("odd", step), ("lasso", Lasso())]).fit(frame, y)
-    with pytest.raises(ValueError, match=rf"step '{name}' \((PCA|KMeans)\).*beforehand"):
+    with pytest.raises(
+        ValueError, match=rf"step '{name}' \((PCA|KMeans)\).*beforehand"
+    ):
         selection_of(pipe, frame, y)
 
 
@@ -580,15 +650,29 @@ SIDE_BY_SIDE = {
     "mask": (ColumnTransformer([("a", StandardScaler(), np.arange(D) == 2)]), [2]),
     "rest": (
         ColumnTransformer(
-            [("a", "passthrough", [4, 1]), ("b", "drop", [0]), ("c", PCA(), [])], remainder=MinMaxScaler()
+            [("a", "passthrough", [4, 1]), ("b", "drop", [0]), ("c", PCA(), [])],
+            remainder=MinMaxScaler(),
         ),
         [4, 1, *(i for i in range(D) if i not in (0, 1, 4))],
     ),
     "nested": (
-        ColumnTransformer([("a", ColumnTransformer([("b", MinMaxScaler(), [1])], remainder="passthrough"), [5, 2])]),
+        ColumnTransformer(
+            [
+                (
+                    "a",
+                    ColumnTransformer(
+                        [("b", MinMaxScaler(), [1])], remainder="passthrough"
+                    ),
+                    [5, 2],
+                )
+            ]
+        ),
         [2, 5],
     ),
-    "union": (FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop")]), [*range(D), *range(D)]),
+    "union": (
+        FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop")]),
+        [*range(D), *range(D)],
+    ),
 }
 
 
@@ -597,7 +681,9 @@ SIDE_BY_SIDE = {
 def test_parts_side_by_side(step, columns, named, regression):
     X, y = regression
     data = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)]) if named else X
-    pipe = Pipeline([("side", clone(step)), ("lasso", Lasso(0.5, max_iter=100_000))]).fit(data, y)
+    pipe = Pipeline(
+        [("side", clone(step)), ("lasso", Lasso(0.5, max_iter=100_000))]
+    ).fit(data, y)
     seen, weights = pipe[0].transform(data), pipe[-1].coef_
     importances, coef = np.zeros(D), np.zeros(D)
     for position, column in enumerate(columns):
@@ -610,18 +696,27 @@ def test_parts_side_by_side(step, columns, named, regression):
 def test_parts_by_names(regression):
     X, y = regression
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)])
-    parts = [("a", "passthrough", ["f3", "f1"]), ("b", MinMaxScaler(), slice("f4", "f5"))]
+    parts = [
+        ("a", "passthrough", ["f3", "f1"]),
+        ("b", MinMaxScaler(), slice("f4", "f5")),
+    ]
     parts.append(("c", RobustScaler(), lambda _: ["f0"]))
-    pipe = make_pipeline(ColumnTransformer(parts), SelectKBest(f_regression, k=2)).fit(frame, y)
+    pipe = make_pipeline(ColumnTransformer(parts), SelectKBest(f_regression, k=2)).fit(
+        frame, y
+    )
     expected = np.array([3, 1, 4, 5, 0])[pipe[1].get_support()]
     np.testing.assert_array_equal(support_of(pipe), mask_of(*expected))
 
 
 def test_selectors_side_by_side_may_agree(regression):
     X, y = regression
-    union = FeatureUnion([("a", SelectKBest(f_regression, k=2)), ("b", SelectKBest(f_regression, k=3))])
+    union = FeatureUnion(
+        [("a", SelectKBest(f_regression, k=2)), ("b", SelectKBest(f_regression, k=3))]
+    )
     pipe = make_pipeline(union, Lasso(0.1)).fit(X, y)
-    np.testing.assert_array_equal(selection_of(pipe, X, y).support, union.transformer_list[1][1].get_support())
+    np.testing.assert_array_equal(
+        selection_of(pipe, X, y).support, union.transformer_list[1][1].get_support()
+    )
 
 
 def test_a_one_to_one_mixin_is_not_believed_where_names_say_otherwise(multiclass):
@@ -638,7 +733,9 @@ def test_an_unmappable_last_step_and_nested_names(regression):
     X, y = regression
     with pytest.raises(ValueError, match=r"step 'pca' \(PCA\)"):
         selection_of(make_pipeline(SelectKBest(k=2), PCA()).fit(X, y > 0), X, y)
-    nested = Pipeline([("prep", make_pipeline(StandardScaler(), PCA())), ("lasso", Lasso())])
+    nested = Pipeline(
+        [("prep", make_pipeline(StandardScaler(), PCA())), ("lasso", Lasso())]
+    )
     with pytest.raises(ValueError, match=r"step 'prep__pca' \(PCA\)"):
         selection_of(nested.fit(X, y), X, y)
 
@@ -673,7 +770,9 @@ def test_a_user_defined_step_may_inherit_that_it_keeps_columns(regression):
 
 def test_selectors_compose_and_the_final_model_weighs(classification):
     X, y = classification
-    pipe = make_pipeline(FirstAndLast(), StandardScaler(), SelectKBest(k=1), LogisticRegression()).fit(X, y)
+    pipe = make_pipeline(
+        FirstAndLast(), StandardScaler(), SelectKBest(k=1), LogisticRegression()
+    ).fit(X, y)
     selected = [0, D - 1][np.argmax(f_classif(X[:, [0, D - 1]], y)[0])]
     coef = np.zeros(D)
     coef[selected] = pipe[-1].coef_[0, 0]
@@ -690,7 +789,9 @@ def test_with_a_selector_zeros_of_the_final_model_stay_in_the_support(regression
 
 def test_a_selector_gives_its_weights_where_the_final_model_has_none(classification):
     X, y = classification
-    pipe = make_pipeline(StandardScaler(), SelectFromModel(l1_logistic()), KNeighborsClassifier())
+    pipe = make_pipeline(
+        StandardScaler(), SelectFromModel(l1_logistic()), KNeighborsClassifier()
+    )
     pipe.fit(X, y)
     support = pipe[1].get_support()
     assert 0 < support.sum() < D
@@ -703,7 +804,9 @@ def test_a_selector_gives_its_weights_where_the_final_model_has_none(classificat
 def test_the_last_of_two_selectors_weighs(classification):
     X, y = classification
     inner = SelectFromModel(LinearSVC(), max_features=2, threshold=-np.inf)
-    pipe = make_pipeline(StandardScaler(), SelectKBest(k=4), inner, KNeighborsClassifier())
+    pipe = make_pipeline(
+        StandardScaler(), SelectKBest(k=4), inner, KNeighborsClassifier()
+    )
     pipe.fit(X, y)
     coef = np.zeros(D)
     coef[pipe[1].get_support()] = pipe[2].estimator_.coef_[0]
@@ -725,14 +828,18 @@ def test_a_search_over_a_selector_may_end_a_pipeline(classification):
 
 def test_the_last_selector_that_has_weights(classification):
     X, y = classification
-    pipe = make_pipeline(SelectKBest(k=4), VarianceThreshold(), MinMaxScaler()).fit(X, y)
+    pipe = make_pipeline(SelectKBest(k=4), VarianceThreshold(), MinMaxScaler()).fit(
+        X, y
+    )
     support = pipe[0].get_support()
     check(selection_of(pipe, X, y), support, np.where(support, f_classif(X, y)[0], 0.0))
 
 
 def test_rfe_after_a_selector_and_an_unscaled_step(classification):
     X, y = classification
-    pipe = make_pipeline(MinMaxScaler(), SelectKBest(k=5), RFE(LinearSVC(), n_features_to_select=2))
+    pipe = make_pipeline(
+        MinMaxScaler(), SelectKBest(k=5), RFE(LinearSVC(), n_features_to_select=2)
+    )
     pipe.fit(X, y)
     columns = np.flatnonzero(pipe[1].get_support())[pipe[2].get_support()]
     coef = np.zeros(D)
@@ -764,7 +871,9 @@ def test_column_transformer_that_reorders_and_drops(verbose, as_frame, regressio
         [("one", StandardScaler(), pick([6, 1])), ("two", "passthrough", pick([0, 4]))],
         verbose_feature_names_out=verbose,
     )
-    pipe = make_pipeline(columns, OrthogonalMatchingPursuit(n_nonzero_coefs=2)).fit(data, y)
+    pipe = make_pipeline(columns, OrthogonalMatchingPursuit(n_nonzero_coefs=2)).fit(
+        data, y
+    )
     coef = np.zeros(D)
     coef[[6, 1, 0, 4]] = pipe[-1].coef_
     deviations = X.std(axis=0)
@@ -772,12 +881,19 @@ def test_column_transformer_that_reorders_and_drops(verbose, as_frame, regressio
     selection = selection_of(pipe, data, y)
     check(selection, coef != 0, np.abs(coef) * deviations, coef)
     assert not selection.has_selector
-    assert pipe[0].verbose_feature_names_out is verbose  # the user's object is untouched
+    assert (
+        pipe[0].verbose_feature_names_out is verbose
+    )  # the user's object is untouched
 
 
 def test_selector_inside_a_column_transformer(classification):
     X, y = classification
-    columns = ColumnTransformer([("best", make_pipeline(SelectKBest(k=1)), [5, 0]), ("rest", "passthrough", [7])])
+    columns = ColumnTransformer(
+        [
+            ("best", make_pipeline(SelectKBest(k=1)), [5, 0]),
+            ("rest", "passthrough", [7]),
+        ]
+    )
     forest = RandomForestClassifier(5, random_state=0)
     pipe = make_pipeline(columns, forest).fit(X, y)
     importances = np.zeros(D)
@@ -801,7 +917,9 @@ def test_frames_by_name(pandas_output, classification):
     coef = np.zeros(D)
     coef[np.sort(support)] = pipe[-1].coef_[0]
     deviations = MinMaxScaler().fit_transform(X).std(axis=0)
-    check(selection_of(pipe, frame, y), mask_of(*support), np.abs(coef) * deviations, coef)
+    check(
+        selection_of(pipe, frame, y), mask_of(*support), np.abs(coef) * deviations, coef
+    )
 
 
 # -- wrappers ----------------------------------------------------------------------------------------------------------
@@ -828,15 +946,24 @@ def test_search_without_refit_has_nothing_to_say(regression):
 
 def test_transformed_target(regression):
     X, y = regression
-    pipe = make_pipeline(SelectKBest(k=3, score_func=lambda X, _: X.var(axis=0)), Ridge())
+    pipe = make_pipeline(
+        SelectKBest(k=3, score_func=lambda X, _: X.var(axis=0)), Ridge()
+    )
     model = TransformedTargetRegressor(pipe, transformer=StandardScaler()).fit(X, y)
     support = np.argsort(-X.var(axis=0))[:3]
     coef = np.zeros(D)
     coef[np.sort(support)] = model.regressor_[-1].coef_.ravel()
-    check(selection_of(model, X, y), mask_of(*support), np.abs(coef) * X.std(axis=0), coef)
+    check(
+        selection_of(model, X, y), mask_of(*support), np.abs(coef) * X.std(axis=0), coef
+    )
 
     seen = {}
-    selection_of(model, X, y, importance_getter=lambda _, X, y: seen.update(X=X, y=y) or np.ones(3))
+    selection_of(
+        model,
+        X,
+        y,
+        importance_getter=lambda _, X, y: seen.update(X=X, y=y) or np.ones(3),
+    )
     np.testing.assert_allclose(seen["y"], (y - y.mean()) / y.std())
     np.testing.assert_allclose(seen["X"], X[:, np.sort(support)])
 
@@ -851,10 +978,14 @@ def test_threshold_classifier(classification):
 def test_one_vs_rest_is_like_several_rows_of_coefficients(multiclass):
     X, y = multiclass
     expected = LinearSVC(penalty="l1", C=0.02, random_state=0).fit(X, y)
-    model = OneVsRestClassifier(LinearSVC(penalty="l1", C=0.02, random_state=0)).fit(X, y)
+    model = OneVsRestClassifier(LinearSVC(penalty="l1", C=0.02, random_state=0)).fit(
+        X, y
+    )
     found, reference = selection_of(model, X, y), selection_of(expected, X, y)
     np.testing.assert_array_equal(found.support, reference.support)
-    np.testing.assert_allclose(found.importances, reference.importances, rtol=0.05, atol=1e-3)
+    np.testing.assert_allclose(
+        found.importances, reference.importances, rtol=0.05, atol=1e-3
+    )
     rows = np.vstack([m.coef_ for m in model.estimators_])
     check(found, rows.any(axis=0), np.sqrt((rows**2).sum(axis=0)) * X.std(axis=0))
 
@@ -862,7 +993,9 @@ def test_one_vs_rest_is_like_several_rows_of_coefficients(multiclass):
 def test_calibrated_pipelines(classification):
     X, y = classification
     pipe = make_pipeline(StandardScaler(), SelectKBest(k=2), LinearSVC())
-    wrapped = make_pipeline(VarianceThreshold(), CalibratedClassifierCV(pipe, cv=3)).fit(X, y)
+    wrapped = make_pipeline(
+        VarianceThreshold(), CalibratedClassifierCV(pipe, cv=3)
+    ).fit(X, y)
     members = [c.estimator for c in wrapped[-1].calibrated_classifiers_]
     rows = np.zeros((3, D))
     for row, member in zip(rows, members, strict=True):
@@ -891,11 +1024,17 @@ def test_members_of_an_ensemble_after_a_step_that_drops_columns(regression):
 @pytest.mark.parametrize("bootstrap_features", [False, True])
 def test_bagging_on_subsets_of_features(bootstrap_features, regression):
     X, y = regression
-    bag = BaggingRegressor(Lasso(5.0), 4, max_features=0.5, bootstrap_features=bootstrap_features, random_state=3).fit(
-        X, y
-    )
+    bag = BaggingRegressor(
+        Lasso(5.0),
+        4,
+        max_features=0.5,
+        bootstrap_features=bootstrap_features,
+        random_state=3,
+    ).fit(X, y)
     rows = np.zeros((4, D))
-    for row, member, columns in zip(rows, bag.estimators_, bag.estimators_features_, strict=True):
+    for row, member, columns in zip(
+        rows, bag.estimators_, bag.estimators_features_, strict=True
+    ):
         for column, weight in zip(columns, member.coef_, strict=True):
             row[column] += abs(weight) * X[:, column].std()
     check(selection_of(bag, X, y), rows.any(axis=0), np.sqrt((rows**2).sum(axis=0)))
@@ -952,7 +1091,9 @@ def test_getter_may_answer_for_every_column_of_the_input(regression):
     pipe = make_pipeline(FirstAndLast(), Ridge()).fit(X, y)
     values = np.arange(1.0, D + 1)
     selection = selection_of(pipe, X, y, importance_getter=lambda _: -values)
-    np.testing.assert_array_equal(selection.importances, np.where(mask_of(0, D - 1), values, 0.0))
+    np.testing.assert_array_equal(
+        selection.importances, np.where(mask_of(0, D - 1), values, 0.0)
+    )
 
 
 def test_getter_of_several_rows(regression):
@@ -985,7 +1126,9 @@ def test_getter_with_data_sees_what_the_model_saw(classification):
 def test_getter_with_data_makes_any_model_measurable(classification):
     X, y = classification
     model = KNeighborsClassifier().fit(X, y)
-    selection = selection_of(model, X, y, importance_getter=lambda _, X, y=None: X[0] + y[0])
+    selection = selection_of(
+        model, X, y, importance_getter=lambda _, X, y=None: X[0] + y[0]
+    )
     check(selection, None, np.abs(X[0] + y[0]))
 
 
@@ -1009,7 +1152,10 @@ def test_getter_of_a_model_that_keeps_its_weights_elsewhere(regression):
     [
         ("no.such", r"importance_getter='no.such': Lasso has no such attribute"),
         (3, r"importance_getter must be a string or a callable, got 3"),
-        (lambda _: np.ones(D + 1), r"importance_getter=.*returned an array of shape \(9,\)"),
+        (
+            lambda _: np.ones(D + 1),
+            r"importance_getter=.*returned an array of shape \(9,\)",
+        ),
         (lambda _: np.ones((2, 2, D)), r"importance_getter=.*shape \(2, 2, 8\)"),
         (lambda _: 1.0, r"importance_getter=.*shape \(\)"),
         (lambda _: np.full(D, np.nan), r"importance_getter=.*NaN or infinite"),
@@ -1034,7 +1180,9 @@ def test_sparse_rows_stay_sparse(container, regression, monkeypatch):
     pipes = [
         make_pipeline(Lasso(1.0)),
         make_pipeline(VarianceThreshold(), StandardScaler(with_mean=False), Lasso(1.0)),
-        make_pipeline(SelectKBest(lambda *_: np.arange(D), k=3), Ridge(solver="sparse_cg")),
+        make_pipeline(
+            SelectKBest(lambda *_: np.arange(D), k=3), Ridge(solver="sparse_cg")
+        ),
     ]
     fitted = [pipe.fit(data, y) for pipe in pipes]
     monkeypatch.setattr(container, "toarray", None)
@@ -1049,10 +1197,14 @@ def test_sparse_rows_stay_sparse(container, regression, monkeypatch):
 
 def test_data_is_only_read_where_it_is_needed(classification, regression):
     X, y = classification
-    forest = make_pipeline(MinMaxScaler(), SelectKBest(k=2), RandomForestClassifier(3)).fit(X, y)
+    forest = make_pipeline(
+        MinMaxScaler(), SelectKBest(k=2), RandomForestClassifier(3)
+    ).fit(X, y)
     assert selection_of(forest, None).importances.any()
     scaled = make_pipeline(StandardScaler(), SelectKBest(k=2), LinearSVC()).fit(X, y)
-    assert selection_of(scaled, None).importances.any()  # the scaler knows the deviations
+    assert selection_of(
+        scaled, None
+    ).importances.any()  # the scaler knows the deviations
     Xr, yr = regression
     lasso = Lasso(5.0).fit(Xr, yr)
     found = selection_of(lasso, None, scale_importances=False)
@@ -1063,7 +1215,9 @@ def test_constant_features_count_for_nothing_after_standardising(regression):
     X, y = regression
     X = X.copy()
     X[:, 1] = 4.0
-    pipe = make_pipeline(StandardScaler(with_mean=False), Ridge(fit_intercept=False)).fit(X, y)
+    pipe = make_pipeline(
+        StandardScaler(with_mean=False), Ridge(fit_intercept=False)
+    ).fit(X, y)
     assert pipe[-1].coef_[1] != 0
     assert selection_of(pipe, X, y).importances[1] == 0
 
@@ -1075,7 +1229,9 @@ def test_standard_deviations_are_exact_in_batches_and_for_large_means(monkeypatc
     y = X[:, 0] - 1e8
     model = Lasso(0.01).fit(X - 1e8, y)
     importances = selection_of(model, X, y).importances
-    np.testing.assert_allclose(importances, np.abs(model.coef_) * (X - 1e8).std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        importances, np.abs(model.coef_) * (X - 1e8).std(axis=0), rtol=1e-6
+    )
 
 
 def test_only_columns_that_were_used_are_looked_at(regression):
@@ -1102,10 +1258,14 @@ def test_rows_are_not_changed(regression):
 
 def test_integer_and_object_frames(regression):
     X, y = regression
-    frame = pd.DataFrame(np.round(X), columns=list("abcdefgh")).astype({"a": int, "b": "float32"})
+    frame = pd.DataFrame(np.round(X), columns=list("abcdefgh")).astype(
+        {"a": int, "b": "float32"}
+    )
     model = Lasso(5.0).fit(frame, y)
     expected = np.abs(model.coef_) * frame.to_numpy(dtype=float).std(axis=0)
-    np.testing.assert_allclose(selection_of(model, frame, y).importances, expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        selection_of(model, frame, y).importances, expected, rtol=1e-6
+    )
 
 
 def test_last_step_of_a_pipeline(classification):
@@ -1155,7 +1315,9 @@ def test_members_that_begin_with_a_selector(member, regression):
     if not hasattr(member, "predict"):
         member = make_pipeline(member, LinearRegression())
     bagged = BaggingRegressor(member, 3, random_state=0).fit(X, y)
-    expected = np.logical_or.reduce([support_of(member) for member in bagged.estimators_])
+    expected = np.logical_or.reduce(
+        [support_of(member) for member in bagged.estimators_]
+    )
     assert 0 < expected.sum() < D
     np.testing.assert_array_equal(selection_of(bagged, X, y).support, expected)
 
@@ -1180,7 +1342,9 @@ def test_wrapped_steps_of_unknown_width(wrap, regression):
 
 def test_a_wrapped_step_that_can_not_be_mapped_is_named(regression):
     X, y = regression
-    search = GridSearchCV(make_pipeline(PCA(3), Lasso()), {"lasso__alpha": [1.0]}).fit(X, y)
+    search = GridSearchCV(make_pipeline(PCA(3), Lasso()), {"lasso__alpha": [1.0]}).fit(
+        X, y
+    )
     with pytest.raises(ValueError, match=r"step 'pca' \(PCA\)"):
         selection_of(search, X, y)
 
@@ -1191,22 +1355,32 @@ def test_a_label_that_never_varies_weighs_no_feature(classification):
     with pytest.warns(UserWarning, match="not 1 is present"):
         constant = OneVsRestClassifier(l1_logistic()).fit(X, labels)
     alone = l1_logistic().fit(X, y)
-    check(selection_of(constant, X, y), alone.coef_[0] != 0, np.abs(alone.coef_[0]) * X.std(axis=0))
+    check(
+        selection_of(constant, X, y),
+        alone.coef_[0] != 0,
+        np.abs(alone.coef_[0]) * X.std(axis=0),
+    )
 
 
 def test_tables_for_models_that_were_given_arrays(regression):
     X, y = regression
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)])
-    bagged = BaggingRegressor(make_pipeline(MinMaxScaler(), Lasso(0.1)), 2, random_state=0).fit(frame, y)
+    bagged = BaggingRegressor(
+        make_pipeline(MinMaxScaler(), Lasso(0.1)), 2, random_state=0
+    ).fit(frame, y)
     expected = selection_of(bagged, X, y)
-    np.testing.assert_allclose(selection_of(bagged, frame, y).importances, expected.importances)
+    np.testing.assert_allclose(
+        selection_of(bagged, frame, y).importances, expected.importances
+    )
 
 
 def test_columns_that_were_dropped_need_not_be_numbers(regression):
     class DropText(SelectorMixin, BaseEstimator):
         def fit(self, X, _y=None):
             self.n_features_in_ = X.shape[1]
-            self.numbers_ = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes])
+            self.numbers_ = np.array(
+                [pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes]
+            )
             return self
 
         def _get_support_mask(self):
@@ -1219,7 +1393,9 @@ def test_columns_that_were_dropped_need_not_be_numbers(regression):
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(D)]).assign(text="a")
     pipe = make_pipeline(DropText(), Lasso(1.0)).fit(frame, y)
     coef = pipe[-1].coef_
-    np.testing.assert_allclose(selection_of(pipe, frame, y).importances, [*np.abs(coef) * X.std(axis=0), 0.0])
+    np.testing.assert_allclose(
+        selection_of(pipe, frame, y).importances, [*np.abs(coef) * X.std(axis=0), 0.0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -1227,8 +1403,16 @@ def test_columns_that_were_dropped_need_not_be_numbers(regression):
     [
         (lambda e: e, "Ridge"),
         (lambda e: GridSearchCV(e, {}), "Ridge"),
-        (lambda e: TransformedTargetRegressor(make_pipeline(StandardScaler(), e)), "Ridge"),
-        (lambda e: make_pipeline(StandardScaler(), GridSearchCV(make_pipeline(MinMaxScaler(), e), {})), "Ridge"),
+        (
+            lambda e: TransformedTargetRegressor(make_pipeline(StandardScaler(), e)),
+            "Ridge",
+        ),
+        (
+            lambda e: make_pipeline(
+                StandardScaler(), GridSearchCV(make_pipeline(MinMaxScaler(), e), {})
+            ),
+            "Ridge",
+        ),
     ],
     ids=["model", "search", "target", "nested"],
 )
@@ -1238,15 +1422,29 @@ def test_the_advice_names_the_model_to_wrap(wrap, name, regression):
 
 
 @pytest.mark.parametrize("model", _DENSE, ids=lambda model: model.__name__)
-def test_a_constant_feature_is_not_dropped_by_a_model_that_drops_nothing(model, regression):
+def test_a_constant_feature_is_not_dropped_by_a_model_that_drops_nothing(
+    model, regression
+):
     X, y = regression
     X = X.copy()
     X[:, 2] = 0.0
-    target = np.abs(y) + 1 if issubclass(model, GammaRegressor | PoissonRegressor | TweedieRegressor) else y
-    target = (y > 0).astype(int) if hasattr(model, "classes_") or issubclass(model, ClassifierMixin) else target
+    target = (
+        np.abs(y) + 1
+        if issubclass(model, GammaRegressor | PoissonRegressor | TweedieRegressor)
+        else y
+    )
+    target = (
+        (y > 0).astype(int)
+        if hasattr(model, "classes_") or issubclass(model, ClassifierMixin)
+        else target
+    )
     options = {"kernel": "linear"} if "kernel" in signature(model).parameters else {}
-    options |= {"n_components": 1} if "n_components" in signature(model).parameters else {}
-    with warnings.catch_warnings(action="ignore"):  # models on data that do not suit them
+    options |= (
+        {"n_components": 1} if "n_components" in signature(model).parameters else {}
+    )
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # models on data that do not suit them
         fitted = model(**options).fit(X, target)
     assert np.any(fitted.coef_)
     assert selection_of(fitted, X, target).support is None
@@ -1275,13 +1473,21 @@ def failed(estimator, X, y):
     "estimator",
     [
         make_pipeline(NOTHING, Ridge()),
-        make_pipeline(StandardScaler(), SelectKBest(f_regression, k=3), NOTHING, StandardScaler(), Ridge()),
+        make_pipeline(
+            StandardScaler(),
+            SelectKBest(f_regression, k=3),
+            NOTHING,
+            StandardScaler(),
+            Ridge(),
+        ),
         make_pipeline(make_pipeline(StandardScaler(), NOTHING), Ridge()),
         make_pipeline(FeatureUnion([("a", NOTHING), ("b", clone(NOTHING))]), Ridge()),
     ],
     ids=["selector", "among steps", "nested", "union"],
 )
-def test_a_pipeline_whose_selector_kept_nothing_has_selected_nothing(estimator, regression):
+def test_a_pipeline_whose_selector_kept_nothing_has_selected_nothing(
+    estimator, regression
+):
     X, y = regression
     found = read_emptied(failed(clone(estimator), X, y), X.shape[1])
     assert found.support.dtype == bool
@@ -1295,7 +1501,9 @@ def test_outputs_of_encoders_are_not_selected_where_nothing_is(regression):
     named = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     pipe = make_pipeline(SplineTransformer(n_knots=3, degree=1), NOTHING, Ridge())
     names, inputs, support = read_emptied(failed(clone(pipe), named, y), 2).outputs
-    assert list(names) == list(SplineTransformer(n_knots=3, degree=1).fit(named).get_feature_names_out())
+    assert list(names) == list(
+        SplineTransformer(n_knots=3, degree=1).fit(named).get_feature_names_out()
+    )
     np.testing.assert_array_equal(inputs, [0, 0, 0, 1, 1, 1])
     assert not support.any()
 
@@ -1310,7 +1518,9 @@ def test_outputs_of_encoders_are_not_selected_where_nothing_is(regression):
     ],
     ids=["model", "selector", "no selector", "no pipeline"],
 )
-def test_a_fit_that_failed_for_another_reason_is_not_an_empty_selection(estimator, regression):
+def test_a_fit_that_failed_for_another_reason_is_not_an_empty_selection(
+    estimator, regression
+):
     X, y = regression
     assert read_emptied(failed(clone(estimator), X, y), X.shape[1]) is None
 
@@ -1321,7 +1531,16 @@ def test_what_can_not_be_read_of_a_failed_fit_is_not_an_empty_selection(regressi
             raise KeyError("odd")
 
     X, y = regression
-    assert read_emptied(failed(make_pipeline(Odd(), Ridge(alpha=-1.0)), X, y), X.shape[1]) is None
+    assert (
+        read_emptied(failed(make_pipeline(Odd(), Ridge(alpha=-1.0)), X, y), X.shape[1])
+        is None
+    )
     gaps = pd.DataFrame(X).rename(columns=str).mask(X > 1)
     # A selector that failed itself has the names of its features, but no scores.
-    assert read_emptied(failed(make_pipeline(SelectKBest(f_regression, k=1), Ridge()), gaps, y), X.shape[1]) is None
+    assert (
+        read_emptied(
+            failed(make_pipeline(SelectKBest(f_regression, k=1), Ridge()), gaps, y),
+            X.shape[1],
+        )
+        is None
+    )

@@ -58,8 +58,12 @@ def test_names_of_features_keep_their_kind(names, tmp_path):
 
 
 def test_names_that_can_not_be_stored_are_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(TypeError, match="feature_names must be text or numbers to be saved"):
-        Runs(Z, feature_names=[("a", 1), ("a", 2), ("b", 1), ("b", 2)]).save(tmp_path / "a")
+    with pytest.raises(
+        TypeError, match="feature_names must be text or numbers to be saved"
+    ):
+        Runs(Z, feature_names=[("a", 1), ("a", 2), ("b", 1), ("b", 2)]).save(
+            tmp_path / "a"
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -76,15 +80,25 @@ def any_runs(draw):
     def optional(strategy):
         return draw(st.none() | strategy)
 
-    tables = [optional(hnp.arrays(np.float64, (m, d), elements=numbers)) for _ in range(2)]
+    tables = [
+        optional(hnp.arrays(np.float64, (m, d), elements=numbers)) for _ in range(2)
+    ]
     vector = hnp.arrays(np.float64, (m,), elements=st.floats())
     return Runs(
         form(draw(hnp.arrays(bool, (m, d)))),
         tables[0],
         coefs=tables[1],
-        feature_names=draw(st.lists(any_text() | st.integers(), min_size=d, max_size=d)),
+        feature_names=draw(
+            st.lists(any_text() | st.integers(), min_size=d, max_size=d)
+        ),
         scores=draw(st.dictionaries(any_text(), vector, max_size=3)),
-        row_losses=draw(st.dictionaries(any_text(), hnp.arrays(np.float64, (m, 2), elements=st.floats()), max_size=2)),
+        row_losses=draw(
+            st.dictionaries(
+                any_text(),
+                hnp.arrays(np.float64, (m, 2), elements=st.floats()),
+                max_size=2,
+            )
+        ),
         row_predictions=optional(hnp.arrays(np.float64, (m, 2), elements=st.floats())),
         fit_times=optional(vector),
         split_numbers=optional(hnp.arrays(np.int64, (m,))),
@@ -112,7 +126,9 @@ def test_a_path_may_be_text_and_has_no_suffix_added(tmp_path):
 def test_others_may_read_the_file_as_they_may_any_new_one(tmp_path):
     Runs(Z).save(tmp_path / "a")
     (tmp_path / "b").touch()
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "b").stat().st_mode)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE(
+        (tmp_path / "b").stat().st_mode
+    )
 
 
 def test_nothing_in_the_file_is_pickled(tmp_path):
@@ -137,8 +153,13 @@ def rewrite(path, change):
 
 def test_a_newer_version_is_named(tmp_path):
     path = tmp_path / "a.runs"
-    rewrite(path, lambda header: header | {"version": 7, "fields": {"new": {"dict": {}}}})
-    with pytest.raises(ValueError, match=r"a\.runs' has version 7 of the format, but this release.*up to version 1"):
+    rewrite(
+        path, lambda header: header | {"version": 7, "fields": {"new": {"dict": {}}}}
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"a\.runs' has version 7 of the format, but this release.*up to version 1",
+    ):
         Runs.load(path)
 
 
@@ -147,11 +168,17 @@ def test_a_newer_version_is_named(tmp_path):
     [
         lambda header: header | {"format": "other"},
         lambda header: header | {"version": "1"},
-        lambda header: header | {"fields": {**header["fields"], "colour": {"value": 3}}},
+        lambda header: (
+            header | {"fields": {**header["fields"], "colour": {"value": 3}}}
+        ),
         lambda header: header | {"fields": []},
         lambda header: header | {"fields": {"n_failed": {"value": 0}}},
-        lambda header: header | {"fields": {**header["fields"], "scores": {"value": 5}}},
-        lambda header: header | {"fields": {**header["fields"], "n_failed": {"value": True}}},
+        lambda header: (
+            header | {"fields": {**header["fields"], "scores": {"value": 5}}}
+        ),
+        lambda header: (
+            header | {"fields": {**header["fields"], "n_failed": {"value": True}}}
+        ),
         lambda header: header | {"fields": {"supports": {"array": "missing"}}},
         lambda header: header | {"fields": {"supports": {}}},
         lambda header: header | {"fields": {"supports": 3}},
@@ -178,11 +205,15 @@ def test_a_newer_version_is_named(tmp_path):
 def test_headers_of_another_kind_are_refused(change, tmp_path):
     path = tmp_path / "a.runs"
     rewrite(path, change)
-    with pytest.raises(ValueError, match=r"a\.runs' is not a file of Runs\.save, or is damaged"):
+    with pytest.raises(
+        ValueError, match=r"a\.runs' is not a file of Runs\.save, or is damaged"
+    ):
         Runs.load(path)
 
 
-@pytest.mark.parametrize(("name", "value"), [("indices", 99), ("indices", -1), ("indptr", 99)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("indices", 99), ("indices", -1), ("indptr", 99)]
+)
 def test_sparse_tables_that_point_outside_are_refused(name, value, tmp_path):
     path = tmp_path / "a.runs"
     Runs(sparse.csr_array(Z)).save(path)
@@ -218,7 +249,9 @@ OTHERS = {
     "npy": saved(np.save, Z),
     "npz": saved(np.savez, supports=Z),
     "npz with a header": saved(np.savez, header=np.array("no JSON")),
-    "npz of objects": saved(np.savez, header=np.array([{"format": "skstab runs"}], dtype=object)),
+    "npz of objects": saved(
+        np.savez, header=np.array([{"format": "skstab runs"}], dtype=object)
+    ),
 }
 
 
@@ -240,7 +273,9 @@ def test_files_that_are_cut_off_or_changed_are_refused(tmp_path):
             Runs.load(path)
     # A byte of the data of an array: the check sum of the zip no longer fits.
     place = content.index(b"\x93NUMPY") + 200
-    path.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+    path.write_bytes(
+        content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
+    )
     with pytest.raises(ValueError, match="is damaged"):
         Runs.load(path)
 

@@ -8,8 +8,26 @@ import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 PACKAGES = [
-    *("xgboost", "lightgbm", "catboost", "skglm", "celer", "group-lasso", "boruta", "mlxtend", "skrebate"),
-    *("feature-engine", "imbalanced-learn", "scikit-survival", "skrub", "category_encoders", "shap", "optuna"),
+    *(
+        "xgboost",
+        "lightgbm",
+        "catboost",
+        "skglm",
+        "celer",
+        "group-lasso",
+        "boruta",
+        "mlxtend",
+        "skrebate",
+    ),
+    *(
+        "feature-engine",
+        "imbalanced-learn",
+        "scikit-survival",
+        "skrub",
+        "category_encoders",
+        "shap",
+        "optuna",
+    ),
     *("polars", "mlflow"),
 ]
 HEAD = """# Compatibility
@@ -27,7 +45,10 @@ How objects are read that are not listed is described in [](importances.md);
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "package(name, what, remark, theirs): what of a package a test compares")
+    config.addinivalue_line(
+        "markers",
+        "package(name, what, remark, theirs): what of a package a test compares",
+    )
     config.outcomes = defaultdict(list)
 
 
@@ -36,7 +57,9 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     mark = item.get_closest_marker("package")
     if mark is not None and (report.when == "call" or report.outcome != "passed"):
-        item.config.outcomes[mark.args[0]].append((mark.args[1], report.outcome, mark.kwargs))
+        item.config.outcomes[mark.args[0]].append(
+            (mark.args[1], report.outcome, mark.kwargs)
+        )
 
 
 def _row(package, outcomes):
@@ -44,21 +67,39 @@ def _row(package, outcomes):
         found = version(package)
     except PackageNotFoundError:
         return f"| {package} | – | not installed | | could not be installed together with the others |"
-    passed = [what for what, outcome, options in outcomes if outcome == "passed" and not options.get("theirs")]
-    theirs = [(what, options) for what, outcome, options in outcomes if options.get("theirs")]
-    failed = [what for what, outcome, options in outcomes if outcome != "passed" and not options.get("theirs")]
+    passed = [
+        what
+        for what, outcome, options in outcomes
+        if outcome == "passed" and not options.get("theirs")
+    ]
+    theirs = [
+        (what, options) for what, outcome, options in outcomes if options.get("theirs")
+    ]
+    failed = [
+        what
+        for what, outcome, options in outcomes
+        if outcome != "passed" and not options.get("theirs")
+    ]
     result = "fails" if not passed else "partly" if failed or theirs else "works"
     remarks = [options["remark"] for _, _, options in outcomes if options.get("remark")]
     remarks += [f"{what}: fails" for what in failed]
-    return (
-        f"| {package} | {found} | {result} | {', '.join(dict.fromkeys(passed))} | {'; '.join(dict.fromkeys(remarks))} |"
+    cells = (
+        package,
+        found,
+        result,
+        ", ".join(dict.fromkeys(passed)),
+        "; ".join(dict.fromkeys(remarks)),
     )
+    return f"| {' | '.join(cells)} |"
 
 
 def pytest_sessionfinish(session):
     outcomes = session.config.outcomes
     if not set(PACKAGES) <= outcomes.keys():  # only a part was run
         return
-    core = ", ".join(f"{name} {version(name)}" for name in ("scikit-learn", "numpy", "scipy", "pandas", "joblib"))
+    core = ", ".join(
+        f"{name} {version(name)}"
+        for name in ("scikit-learn", "numpy", "scipy", "pandas", "joblib")
+    )
     rows = "\n".join(_row(package, outcomes[package]) for package in PACKAGES)
     PAGE.write_text(f"{HEAD}{rows}\n\nWith {core}.\n")

@@ -28,14 +28,24 @@ FRAME = pd.DataFrame(X, columns=[f"gene_{i}" for i in range(D)])
 TIMES = RNG.exponential(np.exp(-SIGNAL / 2))
 LIMITS = RNG.exponential(3.0, N)
 SURVIVAL = np.array(
-    list(zip(TIMES <= LIMITS, np.minimum(TIMES, LIMITS), strict=True)), dtype=[("event", bool), ("time", float)]
+    list(zip(TIMES <= LIMITS, np.minimum(TIMES, LIMITS), strict=True)),
+    dtype=[("event", bool), ("time", float)],
 )
 TWO_COLUMNS = np.column_stack([SURVIVAL["time"], SURVIVAL["event"]]).astype(float)
 MIXED = pd.DataFrame(
-    {"a": RNG.choice(["u", "v", "w"], N), "a_b": RNG.choice(["p", "q"], N), "n": X[:, 0], "m": X[:, 1]}
+    {
+        "a": RNG.choice(["u", "v", "w"], N),
+        "a_b": RNG.choice(["p", "q"], N),
+        "n": X[:, 0],
+        "m": X[:, 1],
+    }
 )
 MIXED_CLASSES = ((MIXED["a"] == "u") ^ (MIXED["n"] > 0.5)).astype(int).to_numpy()
-GROUPED = {"groups": [0, 0, 1, 1, 2, 2, 3, 3], "supress_warning": True, "random_state": 0}
+GROUPED = {
+    "groups": [0, 0, 1, 1, 2, 2, 3, 3],
+    "supress_warning": True,
+    "random_state": 0,
+}
 
 
 def get(path, *args, **options):
@@ -50,10 +60,18 @@ def l1(C=0.5):
 def by_hand(make, X, y, read, n_runs=3, seed=0):
     """Clone, fit on the rows of each split, and read with the attributes that the package documents."""
     runs = []
-    for train, _ in BootstrapSplit(n_runs, random_state=seed).split(np.zeros((len(X), 1))):
+    for train, _ in BootstrapSplit(n_runs, random_state=seed).split(
+        np.zeros((len(X), 1))
+    ):
         rows = X.iloc[train] if hasattr(X, "iloc") else X[train]
         fitted = clone(make()).fit(rows, y[train])
-        runs.append(read(fitted, np.asarray(rows) if not hasattr(rows, "iloc") else rows, y[train]))
+        runs.append(
+            read(
+                fitted,
+                np.asarray(rows) if not hasattr(rows, "iloc") else rows,
+                y[train],
+            )
+        )
     supports, importances = zip(*runs, strict=True)
     return supports, importances
 
@@ -62,14 +80,24 @@ def compare(make, X, y, read, **options):
     supports, importances = by_hand(make, X, y, read)
     cv = list(BootstrapSplit(3, random_state=0).split(np.zeros((len(X), 1))))
     measure = "pearson" if supports[0] is None else "nogueira"
-    runs = StabilityCV(make(), cv=cv, measure=measure, error_score="raise", **options).fit(X, y).runs_
-    found = runs.supports.toarray() if hasattr(runs.supports, "toarray") else runs.supports
+    runs = (
+        StabilityCV(make(), cv=cv, measure=measure, error_score="raise", **options)
+        .fit(X, y)
+        .runs_
+    )
+    found = (
+        runs.supports.toarray() if hasattr(runs.supports, "toarray") else runs.supports
+    )
     if supports[0] is not None:
         np.testing.assert_array_equal(found, supports)
     if importances[0] is None:
         assert runs.importances is None
     else:
-        table = runs.importances.toarray() if hasattr(runs.importances, "toarray") else runs.importances
+        table = (
+            runs.importances.toarray()
+            if hasattr(runs.importances, "toarray")
+            else runs.importances
+        )
         np.testing.assert_allclose(table, importances, rtol=1e-8, atol=1e-12)
     return runs
 
@@ -108,14 +136,18 @@ def mask_of(fitted, _X, _y):
 
 
 def relieff(fitted, X, _y):
-    mask = np.isin(np.arange(X.shape[1]), fitted.top_features_[: fitted.n_features_to_select])
+    mask = np.isin(
+        np.arange(X.shape[1]), fitted.top_features_[: fitted.n_features_to_select]
+    )
     values = fitted.feature_importances_ - min(fitted.feature_importances_.min(), 0)
     return mask, np.where(mask, values, 0.0)
 
 
 def feature_engine(fitted, X, _y):
     mask = np.array([name not in fitted.features_to_drop_ for name in X.columns])
-    return mask, np.where(mask, [fitted.feature_importances_[name] for name in X.columns], 0.0)
+    return mask, np.where(
+        mask, [fitted.feature_importances_[name] for name in X.columns], 0.0
+    )
 
 
 def coxnet(fitted, X, _y):
@@ -132,18 +164,27 @@ def encoded(owner):
     """Any of the outputs of an input, and the norm of their sizes."""
 
     def read(pipe, X, _y):
-        seen, coef = np.asarray(pipe[:-1].transform(X), dtype=float), np.ravel(pipe[-1].coef_)
+        seen, coef = (
+            np.asarray(pipe[:-1].transform(X), dtype=float),
+            np.ravel(pipe[-1].coef_),
+        )
         names = [str(name) for name in pipe[0].get_feature_names_out()]
         columns = np.array([list(X.columns).index(owner(name)) for name in names])
         sizes = np.abs(coef) * seen.std(axis=0)
         parts = [sizes[columns == column] for column in range(X.shape[1])]
-        return np.array([part.any() for part in parts]), np.array([np.linalg.norm(part) for part in parts])
+        return np.array([part.any() for part in parts]), np.array(
+            [np.linalg.norm(part) for part in parts]
+        )
 
     return read
 
 
 def owner_by_prefix(name):
-    return next(column for column in ("a_b", "a", "n", "m") if name == column or name.startswith(f"{column}_"))
+    return next(
+        column
+        for column in ("a_b", "a", "n", "m")
+        if name == column or name.startswith(f"{column}_")
+    )
 
 
 def smote(pipe, X, y):
@@ -154,7 +195,9 @@ def smote(pipe, X, y):
 
 def balanced_bagging(fitted, X, y):
     parts = []
-    for member, sample in zip(fitted.estimators_, fitted.estimators_samples_, strict=True):
+    for member, sample in zip(
+        fitted.estimators_, fitted.estimators_samples_, strict=True
+    ):
         rows, _ = clone(member[0]).fit_resample(X[sample], y[sample])
         parts.append(np.abs(member[-1].coef_[0]) * rows.std(axis=0))
     return np.any(parts, axis=0), np.linalg.norm(parts, axis=0)
@@ -171,7 +214,9 @@ CASES = {
         ),
         (
             "SelectFromModel(XGBClassifier)",
-            lambda: SelectFromModel(get("xgboost.XGBClassifier", n_estimators=8, random_state=0)),
+            lambda: SelectFromModel(
+                get("xgboost.XGBClassifier", n_estimators=8, random_state=0)
+            ),
             X,
             CLASSES,
             from_model,
@@ -180,7 +225,14 @@ CASES = {
     "lightgbm": [
         (
             "SelectFromModel(LGBMClassifier)",
-            lambda: SelectFromModel(get("lightgbm.LGBMClassifier", n_estimators=8, verbose=-1, random_state=0)),
+            lambda: SelectFromModel(
+                get(
+                    "lightgbm.LGBMClassifier",
+                    n_estimators=8,
+                    verbose=-1,
+                    random_state=0,
+                )
+            ),
             X,
             CLASSES,
             from_model,
@@ -190,7 +242,13 @@ CASES = {
         (
             "SelectFromModel(CatBoostClassifier)",
             lambda: SelectFromModel(
-                get("catboost.CatBoostClassifier", iterations=8, verbose=0, allow_writing_files=False, random_state=0)
+                get(
+                    "catboost.CatBoostClassifier",
+                    iterations=8,
+                    verbose=0,
+                    allow_writing_files=False,
+                    random_state=0,
+                )
             ),
             X,
             CLASSES,
@@ -200,13 +258,37 @@ CASES = {
     "skglm": [
         ("Lasso", lambda: get("skglm.Lasso", 0.1), X, NUMBERS, linear),
         ("MCPRegression", lambda: get("skglm.MCPRegression", 0.1), X, NUMBERS, linear),
-        ("SparseLogisticRegression", lambda: get("skglm.SparseLogisticRegression", 0.05), X, CLASSES, linear),
-        ("CoxEstimator (y of two columns)", lambda: get("skglm.CoxEstimator", 0.05), X, TWO_COLUMNS, linear),
+        (
+            "SparseLogisticRegression",
+            lambda: get("skglm.SparseLogisticRegression", 0.05),
+            X,
+            CLASSES,
+            linear,
+        ),
+        (
+            "CoxEstimator (y of two columns)",
+            lambda: get("skglm.CoxEstimator", 0.05),
+            X,
+            TWO_COLUMNS,
+            linear,
+        ),
     ],
     "celer": [
         ("Lasso", lambda: get("celer.Lasso", 0.1), X, NUMBERS, linear),
-        ("LogisticRegression", lambda: get("celer.LogisticRegression", C=0.5), X, CLASSES, linear),
-        ("GroupLasso", lambda: get("celer.GroupLasso", groups=2, alpha=0.1), X, NUMBERS, linear),
+        (
+            "LogisticRegression",
+            lambda: get("celer.LogisticRegression", C=0.5),
+            X,
+            CLASSES,
+            linear,
+        ),
+        (
+            "GroupLasso",
+            lambda: get("celer.GroupLasso", groups=2, alpha=0.1),
+            X,
+            NUMBERS,
+            linear,
+        ),
     ],
     "group-lasso": [
         (
@@ -242,7 +324,12 @@ CASES = {
     "mlxtend": [
         (
             "SequentialFeatureSelector",
-            lambda: get("mlxtend.feature_selection.SequentialFeatureSelector", l1(), k_features=2, cv=2),
+            lambda: get(
+                "mlxtend.feature_selection.SequentialFeatureSelector",
+                l1(),
+                k_features=2,
+                cv=2,
+            ),
             X,
             CLASSES,
             indices_of("k_feature_idx_"),
@@ -250,7 +337,11 @@ CASES = {
         (
             "ExhaustiveFeatureSelector",
             lambda: get(
-                "mlxtend.feature_selection.ExhaustiveFeatureSelector", l1(), max_features=2, cv=2, print_progress=False
+                "mlxtend.feature_selection.ExhaustiveFeatureSelector",
+                l1(),
+                max_features=2,
+                cv=2,
+                print_progress=False,
             ),
             X[:, :4],
             CLASSES,
@@ -258,19 +349,36 @@ CASES = {
         ),
     ],
     "skrebate": [
-        ("ReliefF", lambda: get("skrebate.ReliefF", n_features_to_select=3, n_neighbors=10), X, CLASSES, relieff),
+        (
+            "ReliefF",
+            lambda: get("skrebate.ReliefF", n_features_to_select=3, n_neighbors=10),
+            X,
+            CLASSES,
+            relieff,
+        ),
     ],
     "feature-engine": [
         (
             "ProbeFeatureSelection",
-            lambda: get("feature_engine.selection.ProbeFeatureSelection", l1(1.0), n_probes=2, cv=2, random_state=0),
+            lambda: get(
+                "feature_engine.selection.ProbeFeatureSelection",
+                l1(1.0),
+                n_probes=2,
+                cv=2,
+                random_state=0,
+            ),
             FRAME,
             CLASSES,
             feature_engine,
         ),
         (
             "RecursiveFeatureElimination",
-            lambda: get("feature_engine.selection.RecursiveFeatureElimination", l1(1.0), cv=2, threshold=0.001),
+            lambda: get(
+                "feature_engine.selection.RecursiveFeatureElimination",
+                l1(1.0),
+                cv=2,
+                threshold=0.001,
+            ),
             FRAME,
             CLASSES,
             feature_engine,
@@ -286,21 +394,32 @@ CASES = {
     "imbalanced-learn": [
         (
             "SMOTE in a pipeline",
-            lambda: get("imblearn.pipeline.make_pipeline", get("imblearn.over_sampling.SMOTE", random_state=0), l1()),
+            lambda: get(
+                "imblearn.pipeline.make_pipeline",
+                get("imblearn.over_sampling.SMOTE", random_state=0),
+                l1(),
+            ),
             X,
             RARE,
             smote,
         ),
         (
             "BalancedBaggingClassifier",
-            lambda: get("imblearn.ensemble.BalancedBaggingClassifier", l1(), n_estimators=3, random_state=0),
+            lambda: get(
+                "imblearn.ensemble.BalancedBaggingClassifier",
+                l1(),
+                n_estimators=3,
+                random_state=0,
+            ),
             X,
             RARE,
             balanced_bagging,
         ),
         (
             "BalancedRandomForestClassifier",
-            lambda: get("imblearn.ensemble.BalancedRandomForestClassifier", 5, random_state=0),
+            lambda: get(
+                "imblearn.ensemble.BalancedRandomForestClassifier", 5, random_state=0
+            ),
             X,
             RARE,
             weights_only,
@@ -309,21 +428,33 @@ CASES = {
     "scikit-survival": [
         (
             "CoxnetSurvivalAnalysis",
-            lambda: get("sksurv.linear_model.CoxnetSurvivalAnalysis", l1_ratio=1.0, alphas=[0.3, 0.1]),
+            lambda: get(
+                "sksurv.linear_model.CoxnetSurvivalAnalysis",
+                l1_ratio=1.0,
+                alphas=[0.3, 0.1],
+            ),
             X,
             SURVIVAL,
             coxnet,
         ),
         (
             "CoxnetSurvivalAnalysis with as many alphas as features",
-            lambda: get("sksurv.linear_model.CoxnetSurvivalAnalysis", l1_ratio=1.0, alphas=np.geomspace(0.3, 0.1, D)),
+            lambda: get(
+                "sksurv.linear_model.CoxnetSurvivalAnalysis",
+                l1_ratio=1.0,
+                alphas=np.geomspace(0.3, 0.1, D),
+            ),
             X,
             SURVIVAL,
             coxnet,
         ),
         (
             "GradientBoostingSurvivalAnalysis",
-            lambda: get("sksurv.ensemble.GradientBoostingSurvivalAnalysis", n_estimators=8, random_state=0),
+            lambda: get(
+                "sksurv.ensemble.GradientBoostingSurvivalAnalysis",
+                n_estimators=8,
+                random_state=0,
+            ),
             X,
             SURVIVAL,
             weights_only,
@@ -331,7 +462,9 @@ CASES = {
         (
             "ComponentwiseGradientBoostingSurvivalAnalysis",
             lambda: get(
-                "sksurv.ensemble.ComponentwiseGradientBoostingSurvivalAnalysis", n_estimators=8, random_state=0
+                "sksurv.ensemble.ComponentwiseGradientBoostingSurvivalAnalysis",
+                n_estimators=8,
+                random_state=0,
             ),
             X,
             SURVIVAL,
@@ -363,7 +496,11 @@ CASES = {
 @pytest.mark.parametrize(
     ("make", "data", "target", "read"),
     [
-        pytest.param(*case[1:], id=f"{package}-{case[0]}", marks=pytest.mark.package(package, case[0]))
+        pytest.param(
+            *case[1:],
+            id=f"{package}-{case[0]}",
+            marks=pytest.mark.package(package, case[0]),
+        )
         for package, cases in CASES.items()
         for case in cases
     ],
@@ -383,18 +520,28 @@ def test_what_fails_without_us():
         get("celer.MultiTaskLasso", 0.1).fit(X, np.column_stack([NUMBERS, SIGNAL]))
 
 
-@pytest.mark.package("scikit-survival", "RandomSurvivalForest with oob_permutation_importance")
+@pytest.mark.package(
+    "scikit-survival", "RandomSurvivalForest with oob_permutation_importance"
+)
 def test_importances_of_a_survival_forest_by_definition():
     from sksurv.metrics import concordance_index_censored
 
-    forest = get("sksurv.ensemble.RandomSurvivalForest", 6, min_samples_leaf=5, random_state=0).fit(X, SURVIVAL)
-    found = oob_permutation_importance(forest, X, SURVIVAL, n_repeats=30, random_state=0)
+    forest = get(
+        "sksurv.ensemble.RandomSurvivalForest", 6, min_samples_leaf=5, random_state=0
+    ).fit(X, SURVIVAL)
+    found = oob_permutation_importance(
+        forest, X, SURVIVAL, n_repeats=30, random_state=0
+    )
     rng, lost = np.random.default_rng(1), np.zeros((6, D))
-    for row, tree, sample in zip(lost, forest.estimators_, forest.estimators_samples_, strict=True):
+    for row, tree, sample in zip(
+        lost, forest.estimators_, forest.estimators_samples_, strict=True
+    ):
         outside = np.setdiff1d(np.arange(N), sample)
         y = SURVIVAL[outside]
         concordance = lambda rows, y=y, tree=tree: concordance_index_censored(  # noqa: E731
-            y["event"], y["time"], tree.predict(rows.astype(np.float32), check_input=False)
+            y["event"],
+            y["time"],
+            tree.predict(rows.astype(np.float32), check_input=False),
         )[0]
         for f in range(D):
             for _ in range(30):
@@ -403,7 +550,12 @@ def test_importances_of_a_survival_forest_by_definition():
                 row[f] += (concordance(X[outside]) - concordance(changed)) / 30
     np.testing.assert_allclose(found, lost.mean(axis=0), atol=0.02)
     getter = partial(oob_permutation_importance, random_state=0)
-    runs = StabilityCV(forest, cv=BootstrapSplit(3, random_state=0), measure="pearson", importance_getter=getter)
+    runs = StabilityCV(
+        forest,
+        cv=BootstrapSplit(3, random_state=0),
+        measure="pearson",
+        importance_getter=getter,
+    )
     assert (runs.fit(X, SURVIVAL).importances_[:, 0] > 0).all()
 
 
@@ -415,7 +567,13 @@ def test_a_getter_of_shap():
         return np.abs(shap.TreeExplainer(model).shap_values(rows)).mean(axis=0)
 
     make = lambda: get("xgboost.XGBClassifier", n_estimators=5, random_state=0)  # noqa: E731
-    compare(make, X, CLASSES, lambda f, rows, y: (None, getter(f, rows, y)), importance_getter=getter)
+    compare(
+        make,
+        X,
+        CLASSES,
+        lambda f, rows, y: (None, getter(f, rows, y)),
+        importance_getter=getter,
+    )
 
 
 @pytest.mark.package("polars", "tables, with and without noise")
@@ -425,8 +583,16 @@ def test_polars_tables():
     table = polars.DataFrame(X, schema=list(FRAME.columns))
     cv = BootstrapSplit(3, random_state=0)
     for options in ({"cv": cv}, {"cv": cv, "perturb": 0.1}):
-        runs = StabilityCV(SelectFromModel(l1()), random_state=0, **options).fit(table, CLASSES).runs_
-        same = StabilityCV(SelectFromModel(l1()), random_state=0, **options).fit(FRAME, CLASSES).runs_
+        runs = (
+            StabilityCV(SelectFromModel(l1()), random_state=0, **options)
+            .fit(table, CLASSES)
+            .runs_
+        )
+        same = (
+            StabilityCV(SelectFromModel(l1()), random_state=0, **options)
+            .fit(FRAME, CLASSES)
+            .runs_
+        )
         np.testing.assert_array_equal(runs.supports, same.supports)
         np.testing.assert_allclose(runs.importances, same.importances)
         assert runs.feature_names.tolist() == list(FRAME.columns)
@@ -436,8 +602,12 @@ def test_polars_tables():
 def test_models_of_mlflow(tmp_path):
     import mlflow.sklearn
 
-    fitted = StabilityCV(make_pipeline(SelectFromModel(l1()), l1()), cv=3).fit(X, CLASSES)
-    mlflow.sklearn.save_model(fitted, tmp_path / "model", serialization_format="cloudpickle")
+    fitted = StabilityCV(make_pipeline(SelectFromModel(l1()), l1()), cv=3).fit(
+        X, CLASSES
+    )
+    mlflow.sklearn.save_model(
+        fitted, tmp_path / "model", serialization_format="cloudpickle"
+    )
     loaded = mlflow.sklearn.load_model(str(tmp_path / "model"))
     np.testing.assert_array_equal(loaded.supports_, fitted.supports_)
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))

@@ -9,7 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skstab import BootstrapSplit, ComplementaryPairsSplit, StabilityCV, WholeSampleSplit, compare_selectors
+from skstab import (
+    BootstrapSplit,
+    ComplementaryPairsSplit,
+    StabilityCV,
+    WholeSampleSplit,
+    compare_selectors,
+)
 from skstab.feature_selection import StabilitySelection
 from skstab.model_selection import ParetoRefit, pareto_front, stability_scoring
 from tests.thirdparty.test_readings import CLASSES, SURVIVAL, X, get, l1
@@ -17,16 +23,27 @@ from tests.thirdparty.test_readings import CLASSES, SURVIVAL, X, get, l1
 warnings.simplefilter("ignore")
 CV = BootstrapSplit(6, random_state=0)
 SELECTORS = {
-    "skglm": (lambda: get("skglm.SparseLogisticRegression", 0.05), "alpha", [0.02, 0.05, 0.1], CLASSES, "accuracy"),
+    "skglm": (
+        lambda: get("skglm.SparseLogisticRegression", 0.05),
+        "alpha",
+        [0.02, 0.05, 0.1],
+        CLASSES,
+        "accuracy",
+    ),
     "xgboost": (
-        lambda: make_pipeline(SelectFromModel(get("xgboost.XGBClassifier", n_estimators=5)), LogisticRegression()),
+        lambda: make_pipeline(
+            SelectFromModel(get("xgboost.XGBClassifier", n_estimators=5)),
+            LogisticRegression(),
+        ),
         "selectfrommodel__max_features",
         [2, 3, 4],
         CLASSES,
         "accuracy",
     ),
     "scikit-survival": (
-        lambda: get("sksurv.linear_model.CoxnetSurvivalAnalysis", l1_ratio=1.0, alphas=[0.1]),
+        lambda: get(
+            "sksurv.linear_model.CoxnetSurvivalAnalysis", l1_ratio=1.0, alphas=[0.1]
+        ),
         "alphas",
         [[0.05], [0.1], [0.2]],
         SURVIVAL,
@@ -34,7 +51,8 @@ SELECTORS = {
     ),
 }
 PARAMETERS = [
-    pytest.param(*case, id=name, marks=pytest.mark.package(name, "search")) for name, case in SELECTORS.items()
+    pytest.param(*case, id=name, marks=pytest.mark.package(name, "search"))
+    for name, case in SELECTORS.items()
 ]
 
 
@@ -61,7 +79,12 @@ def test_search_front_and_refit(make, parameter, values, y, scoring):
 def test_comparison():
     compared = compare_selectors(
         {
-            "wrapper": get("mlxtend.feature_selection.SequentialFeatureSelector", l1(), k_features=2, cv=2),
+            "wrapper": get(
+                "mlxtend.feature_selection.SequentialFeatureSelector",
+                l1(),
+                k_features=2,
+                cv=2,
+            ),
             "sparse": get("skglm.SparseLogisticRegression", 0.05),
             "relief": get("skrebate.ReliefF", n_features_to_select=2, n_neighbors=10),
         },
@@ -89,21 +112,31 @@ def test_a_study_with_two_objectives(name):
         fitted = StabilityCV(model, cv=CV, scoring=scoring).fit(X, y)
         return float(np.mean(fitted.scores_[scoring or "score"])), fitted.stability_
 
-    study = optuna.create_study(directions=["maximize", "maximize"], sampler=optuna.samplers.RandomSampler(seed=0))
+    study = optuna.create_study(
+        directions=["maximize", "maximize"],
+        sampler=optuna.samplers.RandomSampler(seed=0),
+    )
     study.optimize(objective, n_trials=4)
     assert study.best_trials
 
 
-@pytest.mark.package("scikit-survival", "StabilitySelection(CoxnetSurvivalAnalysis()) along one path per half")
+@pytest.mark.package(
+    "scikit-survival",
+    "StabilitySelection(CoxnetSurvivalAnalysis()) along one path per half",
+)
 def test_stability_selection_along_the_path_of_coxnet():
     halves = list(ComplementaryPairsSplit(10, random_state=0).split(X, SURVIVAL))
     model = get("sksurv.linear_model.CoxnetSurvivalAnalysis", l1_ratio=1.0)
-    found = StabilitySelection(model, resampling=halves, random_state=0).fit(X, SURVIVAL)
+    found = StabilitySelection(model, resampling=halves, random_state=0).fit(
+        X, SURVIVAL
+    )
     alphas = model.fit(X, SURVIVAL).alphas_
     np.testing.assert_array_equal(found.param_values_, alphas)
     counts = np.zeros((X.shape[1], len(alphas)))
     for train, _ in halves:
-        chosen = model.set_params(alphas=alphas).fit(X[train], SURVIVAL[train]).coef_ != 0
+        chosen = (
+            model.set_params(alphas=alphas).fit(X[train], SURVIVAL[train]).coef_ != 0
+        )
         # A path that ends early keeps its last selection.
         counts += chosen[:, np.minimum(np.arange(len(alphas)), chosen.shape[1] - 1)]
     np.testing.assert_allclose(found.selection_path_, counts / len(halves))
