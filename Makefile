@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench fuzz test-oldest test-thirdparty release-check clean
+.PHONY: demo test lint docs bench house fuzz test-oldest test-thirdparty release-check clean
 
 demo: $(VENV)/.installed-report
 	@echo "Answering four questions about bundled data: in under a minute ..."
@@ -34,6 +34,10 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/other_data.py --quick
 	$(BIN)/python benchmarks/comparison.py --quick
 	$(BIN)/python benchmarks/checkpoint.py
+
+# What the package weighs and how dense it is, beside the limits it keeps to.
+house: $(VENV)/bin/python
+	@$(BIN)/python benchmarks/house.py
 
 # Random arguments for everything public: 10 000 calls of each function, 2 000 fits of each estimator.
 fuzz: $(VENV)/.group-test
