@@ -186,6 +186,11 @@ def _add_report(commands: Any) -> None:
         help="kind of target; auto treats text, or at most 10 different whole numbers, as classes (default: auto)",
     )
     parser.add_argument(
+        "--rare-classes",
+        choices=("drop", "join"),
+        help="classes of fewer than 5 rows: leave their rows out, or join them to one class (default: as they are)",
+    )
+    parser.add_argument(
         "--selector",
         dest="selectors",
         action="append",

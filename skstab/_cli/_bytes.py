@@ -66,8 +66,9 @@ def read_bytes(path: str) -> Content:
         data = Path(path).read_bytes()
         return _content(path, data)
     except DAMAGE as error:
+        reason = str(error) or type(error).__name__
         raise UserError(
-            f"{path!r} can't be read: it is damaged or incomplete ({error})"
+            f"{path!r} can't be read: it is damaged or incomplete ({reason})"
         ) from error
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skstab._cli._cells import is_structured
-from skstab._cli._terminal import UserError, plural
+from skstab._cli._terminal import UserError, listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST_ROWS = 10
+FEWEST_OF_CLASS = 5  # with --rare-classes
+JOINED = "(rare)"
 _MOST_CLASSES = 10
 _FEWEST_EVENTS = 5
 # Words for an event that was observed, and for one that was not; numbers are 1 and 0, or 2 and 1 as R has them.
@@ -61,9 +63,7 @@ def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
     is_number = is_numeric_dtype(values) and not is_bool_dtype(values)
     if task == "regression" and not is_number:
         raise UserError(f"target {name!r} is not numeric: regression needs numbers")
-    is_classification = task == "classification" or (
-        task == "auto" and (not is_number or _looks_like_classes(values))
-    )
+    is_classification = _has_classes(values, task)
     kinds = (
         [float]
         if not is_classification
@@ -80,6 +80,44 @@ def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
         raise UserError(f"target {name!r} has infinite values")
     steps = "".join(f".astype({kind.__name__})" for kind in kinds)
     return y, is_classification, f"y = data[{name!r}]{steps}"
+
+
+def settle_rare_classes(
+    data: pd.DataFrame, target: str, task: str, rule: str | None
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Leave out the rows of rare classes, or join these to one class; return the table, notes and code."""
+    if (
+        rule is None
+        or is_structured(data[target])
+        or not _has_classes(data[target], task)
+    ):
+        return data, [], []
+    counts = data[target].value_counts()
+    rare = sorted(counts.index[counts < FEWEST_OF_CLASS].tolist(), key=str)
+    if not rare:
+        return data, [], []
+    is_rare = data[target].isin(rare)
+    what = f"{plural(len(rare), 'class')} of fewer than {FEWEST_OF_CLASS} rows ({listed(rare)})"
+    if rule == "drop":
+        note = f"{plural(int(is_rare.sum()), 'row')} of {what}: left out."
+        return (
+            data[~is_rare],
+            [note],
+            [f"data = data[~data[{target!r}].isin({rare!r})]"],
+        )
+    note = f"{what}: joined to one class, {JOINED!r}."
+    line = f"data[{target!r}] = data[{target!r}].astype(str).mask(data[{target!r}].isin({rare!r}), {JOINED!r})"
+    joined = data[target].astype(str).mask(is_rare, JOINED)
+    return data.assign(**{target: joined}), [note], [line]
+
+
+def _has_classes(values: pd.Series, task: str) -> bool:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    if task != "auto":
+        return task == "classification"
+    is_number = is_numeric_dtype(values) and not is_bool_dtype(values)
+    return not is_number or _looks_like_classes(values)
 
 
 def _check_target(values: pd.Series) -> None:
@@ -107,10 +145,12 @@ def _check_classes(y: pd.Series) -> None:
         raise UserError(
             f"all values of target {y.name!r} differ: they are not classes; use --task regression for numbers"
         )
-    if counts.iloc[-1] < 2:
+    single = counts.index[counts < 2].tolist()
+    if single:
         raise UserError(
-            f"class {counts.index[-1]!r} of target {y.name!r} has one row only: every class needs several, or use "
-            "--task regression for numbers"
+            f"{listed(single)} of target {y.name!r}: {plural(len(single), 'class')} with one row only, and "
+            "every class needs several; --rare-classes drop leaves such rows out, --rare-classes join makes one "
+            f"class of all with fewer than {FEWEST_OF_CLASS} rows (--task regression is for numbers)"
         )
 
 

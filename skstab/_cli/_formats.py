@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import zipfile
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -35,6 +37,7 @@ TABLES = (*_SEPARATORS, *_OTHERS)
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 _INFERRED = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zip": ".zip", "": None}
 _SAMPLE_ROWS = 20
+_CELL = re.compile(rb"""\sr=["']([A-Z]{0,3})(\d{1,7})["']""")  # of a cell, or of a row
 
 
 class ReadOptions(NamedTuple):
@@ -139,7 +142,8 @@ def reading(path: str, read: Any, *arguments: Any, **options: Any) -> Any:
     except ImportError as error:
         raise UserError(_needed(read.__name__)) from error
     except DAMAGE as error:
-        raise UserError(f"{path!r} can't be read: {error}") from error
+        reason = str(error) or type(error).__name__
+        raise UserError(f"{path!r} can't be read: {reason}") from error
 
 
 def _needed(reader: str) -> str:
@@ -282,6 +286,7 @@ def _excel(path: str, data: bytes, options: ReadOptions) -> Source:
         path, _named(pd.ExcelFile, "read_excel"), io.BytesIO(data), engine="openpyxl"
     )
     sheet = _sheet(book.sheet_names, options.sheet, path)
+    reading(path, _named(_check_sheet, "read_excel"), book.book[sheet], data, path)
     arguments: dict[str, Any] = {"sheet_name": sheet}
     top = reading(
         path,
@@ -365,7 +370,51 @@ def _check_cells(data: bytes, path: str) -> None:
     """Refuse a file that is small only because it is compressed."""
     parquet = import_module("pyarrow.parquet")
     about = parquet.ParquetFile(io.BytesIO(data)).metadata
-    if 8 * about.num_rows * about.num_columns > 2 * MOST_BYTES:
+    if _are_too_many(about.num_rows, about.num_columns):
         raise UserError(
             f"{path!r} can't be read: its {about.num_rows} rows and {about.num_columns} columns are too many"
         )
+
+
+def _check_sheet(sheet: Any, data: bytes, path: str) -> None:
+    """Refuse a sheet that is small only because nearly all of its cells are empty: pandas makes all of them."""
+    if not _are_too_many(*_furthest_cell(data)):
+        return
+    sheet.reset_dimensions()  # what the file says of its size need not be true
+    n_rows, n_columns = 0, 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        filled = [
+            place for place, value in enumerate(row, start=1) if value is not None
+        ]
+        if filled:
+            n_rows, n_columns = number, max(n_columns, filled[-1])
+    if _are_too_many(n_rows, n_columns):
+        raise UserError(
+            f"{path!r} can't be read: sheet {sheet.title!r} reaches to row {n_rows} and column {n_columns}, too many "
+            "cells; delete what stands far below or beside the table"
+        )
+
+
+def _furthest_cell(workbook: bytes) -> tuple[int, int]:
+    """The largest row and the largest column that any sheet names, without a parser: quick for large tables."""
+    row, column = 0, 0
+    with zipfile.ZipFile(io.BytesIO(workbook)) as parts:
+        for part in parts.namelist():
+            if "sheet" not in part:
+                continue
+            for letters, digits in set(_CELL.findall(parts.read(part))):
+                row = max(row, int(digits))
+                column = max(column, _column_number(letters))
+    return row, column
+
+
+def _column_number(letters: bytes) -> int:
+    """A is 1, Z 26, AA 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def _are_too_many(n_rows: int, n_columns: int) -> bool:
+    return 8 * n_rows * n_columns > 2 * MOST_BYTES

@@ -14,7 +14,12 @@ import numpy as np
 
 from skstab._cli._cells import ReadTable, read_table
 from skstab._cli._columns import MISSING, is_numeric, levels_of, why_useless
-from skstab._cli._endpoints import FEWEST_ROWS, single_target, survival_target
+from skstab._cli._endpoints import (
+    FEWEST_ROWS,
+    settle_rare_classes,
+    single_target,
+    survival_target,
+)
 from skstab._cli._formats import ReadOptions
 from skstab._cli._survival import martingale_residuals
 from skstab._cli._terminal import UserError, listed, plural
@@ -114,6 +119,7 @@ def read_dataset(
     *,
     options: ReadOptions = _AS_FOUND,
     groups: str | None = None,
+    rare_classes: str | None = None,
 ) -> Dataset:
     """Read a table and make features and a target from it."""
     wanted = Endpoint(endpoint) if isinstance(endpoint, str) else endpoint
@@ -121,6 +127,11 @@ def read_dataset(
     _check_columns(table.frame, wanted.columns, groups, path)
     data, notes, code = _one_of_each(table, wanted.columns)
     data, rows_notes, rows_code = _complete_rows(data, wanted.columns, groups)
+    if wanted.target is not None:
+        data, class_notes, class_code = settle_rare_classes(
+            data, wanted.target, task, rare_classes
+        )
+        rows_notes, rows_code = rows_notes + class_notes, rows_code + class_code
     y, kind, target_notes, target_code = _endpoint(data, wanted, task)
     apart = [*wanted.columns, *([] if groups is None else [groups])]
     X, variables, feature_notes, feature_code = make_features(

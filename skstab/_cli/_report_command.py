@@ -53,6 +53,7 @@ def run(options: argparse.Namespace) -> None:
         options.task,
         options=_read_options(options),
         groups=options.groups,
+        rare_classes=options.rare_classes,
     )
     options.scoring = scoring_of(data, options.scoring)
     sizes = f"{plural(len(data.X), 'row')}, {plural(data.X.shape[1], 'feature')}"

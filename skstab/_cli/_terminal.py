@@ -37,7 +37,9 @@ def listed(names: Sequence[Any]) -> str:
 
 def plural(number: int, noun: str) -> str:
     """A number with its noun."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def say(text: str = "") -> None:

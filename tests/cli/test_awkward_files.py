@@ -231,6 +231,31 @@ def test_workbooks_are_read(read):
         read(book, "table.xlsx", sheet="None here")
 
 
+def far_cell(cell):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(workbook(Data=(CLEAN, 0))))
+    book["Data"][cell] = 1
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+def test_a_workbook_with_one_cell_far_away_is_refused_before_it_fills_the_memory(read):
+    with pytest.raises(
+        UserError, match="'Data' reaches to row 1048576 and column 16384, too many"
+    ):
+        read(far_cell("XFD1048576"), "table.xlsx")
+
+
+def test_a_sheet_beside_a_huge_one_is_read(read):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(io.BytesIO(far_cell("XFD1048576")))
+    book["Data"]["XFD1048576"] = None  # the cell stays, without a value
+    stream = io.BytesIO()
+    book.save(stream)
+    assert_clean(read(stream.getvalue(), "table.xlsx"))
+
+
 def test_a_workbook_may_have_a_title_and_the_wrong_extension(read):
     table = CLEAN.assign(when=pd.date_range("2020-01-01", periods=N))
     found = read(workbook(Data=(table, 2)), "table.csv")

@@ -127,7 +127,7 @@ def test_the_task_is_told_by_the_target(target, task, is_classification, table_f
         (
             {"outcome": ["once"] + ["more"] * 79},
             ("outcome", "auto"),
-            "class 'once' of target 'outcome' has one row only",
+            "'once' of target 'outcome': 1 class with one row only, and every class needs several; --rare-classes drop",
         ),
         (
             {"age": np.inf, "dose": [np.inf] + [1.0] * 79},
@@ -163,3 +163,40 @@ def test_what_is_wrong_with_a_table_is_told(change, options, words, table_file):
 def test_there_must_be_something_to_select_from(columns, words, table_file):
     with pytest.raises(UserError, match=words):
         read_dataset(table_file(patients()[columns]), "outcome", "auto")
+
+
+RARE = ["a"] * 40 + ["b"] * 35 + ["c"] * 3 + ["d", "e"]
+
+
+def test_several_classes_of_one_row_are_named_with_the_way_out(table_file):
+    table = patients().assign(outcome=RARE)
+    with pytest.raises(UserError, match="'d', 'e' of target 'outcome': 2 classes"):
+        read_dataset(table_file(table), "outcome", "auto")
+
+
+@pytest.mark.parametrize(
+    ("rule", "counts"),
+    [
+        ("drop", {"a": 40, "b": 35}),
+        ("join", {"a": 40, "b": 35, "(rare)": 5}),
+    ],
+)
+def test_rare_classes_are_left_out_or_joined(rule, counts, table_file):
+    path = table_file(patients().assign(outcome=RARE))
+    found = read_dataset(path, "outcome", "auto", rare_classes=rule)
+    assert found.y.value_counts().to_dict() == counts
+    assert len(found.X) == len(found.table) == sum(counts.values())
+    assert any("3 classes of fewer than 5 rows" in note for note in found.notes)
+    names = {"pd": pd}
+    exec("\n".join(found.code), names)  # noqa: S102  that it gives the same is what is tested
+    pd.testing.assert_frame_equal(names["X"], found.X)
+    pd.testing.assert_series_equal(names["y"], found.y)
+
+
+@pytest.mark.parametrize("rule", ["drop", "join"])
+def test_rare_classes_that_are_not_there_change_nothing(rule, table_file):
+    path = table_file(patients())
+    plain = read_dataset(path, "outcome", "auto")
+    found = read_dataset(path, "outcome", "auto", rare_classes=rule)
+    assert found.notes == plain.notes
+    pd.testing.assert_series_equal(found.y, plain.y)
