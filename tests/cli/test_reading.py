@@ -187,10 +187,9 @@ def test_rare_classes_are_left_out_or_joined(rule, counts, table_file):
     assert found.y.value_counts().to_dict() == counts
     assert len(found.X) == len(found.table) == sum(counts.values())
     assert any("3 classes of fewer than 5 rows" in note for note in found.notes)
-    names = {"pd": pd}
-    exec("\n".join(found.code), names)  # noqa: S102  that it gives the same is what is tested
-    pd.testing.assert_frame_equal(names["X"], found.X)
-    pd.testing.assert_series_equal(names["y"], found.y)
+    X, y = again(found)
+    pd.testing.assert_frame_equal(X, found.X)
+    pd.testing.assert_series_equal(y, found.y)
 
 
 @pytest.mark.parametrize("rule", ["drop", "join"])
