@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
-from sklearn.linear_model import Lasso
-from sklearn.pipeline import make_pipeline
+from sklearn.linear_model import ElasticNet, Lasso
+from sklearn.pipeline import FeatureUnion, make_pipeline
 
 from skstab import (
     StabilityCV,
@@ -13,6 +15,7 @@ from skstab import (
     assess_selector,
     collect_supports,
     compare_selectors,
+    feature_report,
 )
 from skstab.model_selection import BootstrapSplit, stability_profile
 from skstab.runs import Runs, selection_of
@@ -101,9 +104,6 @@ def test_every_entry_counts_what_is_used_or_what_the_selector_kept(entry, data):
         used[-1][np.flatnonzero(mask)[pipe[1].coef_ != 0]] = True
     assert np.sum(used) < np.sum(kept)
 
-    def dense(table):
-        return table.toarray() if hasattr(table, "toarray") else table
-
     np.testing.assert_array_equal(dense(entry(X, y)), used)
     by_selector = entry(X, y, support_from="selector")
     np.testing.assert_array_equal(dense(by_selector), kept)
@@ -181,3 +181,114 @@ def test_a_constant_column_and_its_filter_do_not_hide_the_lasso():
     )
     assert alone.stability_ == behind.stability_ < 0.5
     np.testing.assert_array_equal(alone.get_support(), behind.get_support())
+
+
+# -- what keeps everything changes nothing -----------------------------------------------------------------------------
+
+
+def by_place(X, _y):
+    """Scores that do not look at the data, which has a constant column."""
+    return np.arange(X.shape[1], dtype=float)
+
+
+ALL = SelectKBest(by_place, k="all")
+# Put in front of a model each of these keeps every column, or every one but a constant.
+IN_FRONT = {
+    "variance": VarianceThreshold(),
+    "passthrough": "passthrough",
+    "all": ALL,
+    "union": FeatureUnion([("all", ALL)]),
+    "side by side": ColumnTransformer(
+        [("first", ALL, [0, 1, 2, 3]), ("rest", "passthrough", slice(4, None))]
+    ),
+}
+
+
+def stability_cv(model, X, y):
+    runs = StabilityCV(model, cv=CV, random_state=0).fit(X, y)
+    scores = runs.scores_["score"]
+    table = runs.summary().to_numpy(dtype=float)
+    return runs.supports_, runs.importances_, runs.stability_interval_, scores, table
+
+
+def search(model, X, y):
+    name = "lasso__alpha" if hasattr(model, "steps") else "alpha"
+    found = StabilitySearchCV(model, {name: [0.1, 0.3]}, cv=CV).fit(X, y)
+    columns = [c for c in found.cv_results_ if "_test_" in c]
+    numbers = [found.cv_results_[c] for c in columns]
+    return found.best_index_, found.get_support(), *numbers
+
+
+def comparison(model, X, y):
+    pair = {"a": model, "b": ElasticNet(0.5)}
+    found = compare_selectors(pair, X, y, cv=CV, scoring="r2")
+    frame = (
+        found.frame().select_dtypes("number").drop(columns="fit_time", errors="ignore")
+    )
+    return frame.to_numpy(), found.pvalues("stability").to_numpy(dtype=float)
+
+
+def assessment(model, X, y):
+    few = {"n_pairs": 3, "n_permutations": 19, "random_state": 0}
+    found = assess_selector(model, X, y, cv=CV, **few)
+    return found.verdict, found.agreement, found.replication, found.runs.supports
+
+
+def profile(model, X, y):
+    return stability_profile(model, X, y, cv=CV, random_state=0).to_numpy()
+
+
+def stability_selection(model, X, y):
+    options = {"n_resamples": 6, "efp": 1, "random_state": 0}
+    found = StabilitySelection(model, **options).fit(X, y)
+    return found.selection_path_, found.get_support(), found.efp_
+
+
+def report(model, X, y):
+    runs = StabilityCV(model, cv=CV, random_state=0).fit(X, y)
+    frame = feature_report(runs, X).frame()
+    return list(frame.index), frame.select_dtypes("number").to_numpy()
+
+
+def collected(model, X, y):
+    fits = [clone(model).fit(X[rows], y[rows]) for rows, _ in CV.split(X, y)]
+    runs = Runs.from_estimators(fits)
+    return collect_supports(fits), runs.importances, runs.coefs
+
+
+@pytest.fixture(scope="module")
+def with_constant(data):
+    X, y = data
+    return np.column_stack([X, np.ones(len(X))]), y
+
+
+@pytest.mark.parametrize("front", IN_FRONT)
+@pytest.mark.parametrize(
+    "entry",
+    [
+        stability_cv,
+        search,
+        comparison,
+        assessment,
+        profile,
+        stability_selection,
+        report,
+        collected,
+    ],
+    ids=lambda entry: entry.__name__,
+)
+def test_what_keeps_everything_changes_no_answer(entry, front, with_constant):
+    X, y = with_constant
+    behind = make_pipeline(clone(IN_FRONT[front], safe=False), Lasso(0.3))
+    expected, found = entry(Lasso(0.3), X, y), entry(behind, X, y)
+    for one, other in zip(expected, found, strict=True):
+        if isinstance(one, str | list):
+            assert one == other
+        else:
+            np.testing.assert_allclose(dense(other), dense(one), rtol=1e-6, atol=1e-9)
+
+
+def dense(table):
+    if hasattr(table, "estimate"):
+        return [table.estimate, table.low, table.high]
+    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, float)
