@@ -11,11 +11,13 @@ from sys import float_info
 from typing import Any, TypeGuard
 
 __all__ = [
+    "SUPPORT_FROM",
     "check_bool",
     "check_int",
     "check_level",
     "check_number",
     "check_parameters",
+    "check_support_from",
     "is_bool",
     "is_choice",
     "is_estimator",
@@ -165,6 +167,16 @@ def _holds(condition: Callable[[Any], Any], value: Any) -> bool:
         ValueError,
     ):  # tables and missing values cannot be compared with a word
         return False
+
+
+SUPPORT_FROM = ("'used' or 'selector'", lambda value: value in ("used", "selector"))
+
+
+def check_support_from(value: Any) -> None:
+    """Check what a support is read from."""
+    what, holds = SUPPORT_FROM
+    if not _holds(holds, value):
+        raise ValueError(f"support_from must be {what}, got {value!r}")
 
 
 # -- errors of others --------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ class Plan(NamedTuple):
     weakness: float
     codes: Indices  # the cluster of each feature
     readers: tuple[Any, ...] = ()  # those of the process that made the plan
+    support_from: str = "used"
 
 
 # The arguments of `follow` and `weigh`: a plan, X, y, rows and a seed.
@@ -79,7 +80,13 @@ def follow(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Half | Exception
         with reading_with(plan.readers):
             return half_of(
                 path_of(
-                    estimator, plan.param_name, plan.values, X_rows, y_rows, params
+                    estimator,
+                    plan.param_name,
+                    plan.values,
+                    X_rows,
+                    y_rows,
+                    params,
+                    plan.support_from,
                 ),
                 plan,
             )
@@ -93,14 +100,16 @@ def weigh(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Floats | Exceptio
         estimator, X_rows, y_rows, params = _prepared(plan, X, y, rows, seed)
         estimator.fit(X_rows, y_rows, **params)
         with reading_with(plan.readers):
-            return importances_of(estimator, X_rows, y_rows)
+            return importances_of(estimator, X_rows, y_rows, plan.support_from)
     except Exception as error:  # noqa: BLE001  as above
         return error
 
 
-def importances_of(estimator: Any, X: Any, y: Any) -> Floats:
+def importances_of(
+    estimator: Any, X: Any, y: Any, support_from: str = "used"
+) -> Floats:
     """Importances of a fitted estimator in the columns of X."""
-    importances = selection_of(estimator, X, y).importances
+    importances = selection_of(estimator, X, y, support_from=support_from).importances
     if importances is None:
         raise ValueError(
             f"{type(estimator).__name__} has no importances that can be read: give param_name and param_values"

@@ -74,15 +74,21 @@ def path_of(
     X: Any,
     y: Any,
     fit_params: dict[str, Any],
+    support_from: str = "used",
 ) -> Iterator[Step]:
     """What an estimator selects at each of the values of a parameter, the strongest first."""
     step, _, rest = param_name.partition("__")
-    if (
-        isinstance(estimator, Pipeline)
-        and rest
-        and step == estimator.steps[-1][0]
-        and not fit_params
-    ):
+    is_pipeline = isinstance(estimator, Pipeline)
+    if is_pipeline and support_from == "selector":
+        if isinstance(param_name, HeldName):
+            raise ValueError(
+                f"support_from must be 'used' along {param_name!r}, which takes all values in one fit: what a selector "
+                "before the model keeps is the same for all of them"
+            )
+        return _fitted_path(
+            estimator, param_name, values, X, y, fit_params, support_from
+        )
+    if is_pipeline and rest and step == estimator.steps[-1][0] and not fit_params:
         return _pipeline_path(estimator, type(param_name)(rest), values, X, y)
     if isinstance(param_name, HeldName):
         return steps_of_held_path(estimator, param_name, values, X, y, fit_params)
@@ -136,13 +142,16 @@ def _fitted_path(
     X: Any,
     y: Any,
     fit_params: dict[str, Any],
+    support_from: str = "used",
 ) -> Iterator[Step]:
     estimator = clone(estimator)
     if type(estimator) in PARAMETERS and hasattr(estimator, "warm_start"):
         estimator.set_params(warm_start=True)
     for value in values:
         estimator.set_params(**{param_name: value}).fit(X, y, **fit_params)
-        chosen = selection_of(estimator, X, y, require_support=True)
+        chosen = selection_of(
+            estimator, X, y, support_from=support_from, require_support=True
+        )
         importances = chosen.importances
         yield Step(
             np.flatnonzero(chosen.used),

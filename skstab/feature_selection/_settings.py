@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
 from skstab._checks import (
+    SUPPORT_FROM,
     check_parameters,
     is_choice,
     is_estimator,
@@ -126,6 +127,7 @@ def check_settings(selector: Any) -> None:
                 f"one of {', '.join(map(repr, ASSUMPTIONS))}",
                 lambda v: v in ASSUMPTIONS,
             ),
+            "support_from": SUPPORT_FROM,
             "decoys": (
                 f"None or one of {', '.join(map(repr, DECOYS))}",
                 lambda v: v is None or v in DECOYS,

@@ -154,6 +154,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     assumption : {"none", "unimodal", "r-concave"}, default="unimodal"
         For the bound, see :func:`stability_selection_bounds`. It applies to complementary pairs; for other subsamples
         only the bound without assumptions is proven, and is used.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected: the columns that reach the final model and that this model does not drop; or what the
+        last selector of a pipeline kept, also where the model after it drops some of these. See
+        :func:`skstab.runs.selection_of`.
     groups : array-like of shape (n_features,), default=None
         Labels of clusters of features, such as those of strongly correlated ones. A cluster counts once in a subsample
         that selects any of its members; `q`, `pfer` and `efp` are then numbers of clusters. Of each selected cluster
@@ -334,6 +338,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         q: int | None = None,
         pfer: float | None = None,
         assumption: str = "unimodal",
+        support_from: str = "used",
         groups: ArrayLike | None = None,
         decoys: str | None = None,
         n_decoy_draws: int = 10,
@@ -356,6 +361,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         self.q = q
         self.pfer = pfer
         self.assumption = assumption
+        self.support_from = support_from
         self.groups = groups
         self.decoys = decoys
         self.n_decoy_draws = n_decoy_draws
@@ -567,6 +573,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             self.weakness,
             self._codes,
             registered_readers(),
+            self.support_from,
         )
         return Job(plan, values, order, y, splits, entropy)
 
@@ -581,7 +588,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         """The values of the parameter; None for thresholds on importances that are not known yet."""
         # Errors in the data or the estimator are raised here, not in some of the subsamples.
         if self.param_name_ == IMPORTANCE:
-            importances_of(estimator.fit(X, y, **fit_params), X, y)
+            importances_of(estimator.fit(X, y, **fit_params), X, y, self.support_from)
             return (
                 None
                 if isinstance(self.param_values, str)
@@ -591,7 +598,15 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             values = np.asarray(self.param_values)
             with naming("param_values", "estimator", "X", "y"):
                 walk(
-                    path_of(estimator, self.param_name_, values[:1], X, y, fit_params),
+                    path_of(
+                        estimator,
+                        self.param_name_,
+                        values[:1],
+                        X,
+                        y,
+                        fit_params,
+                        self.support_from,
+                    ),
                     None,
                 )
             return values
@@ -729,7 +744,15 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         ends = values[order[[0, -1]]]
         low, high = (
             len(step.selected)
-            for step in path_of(estimator, self.param_name_, ends, X, y, fit_params)
+            for step in path_of(
+                estimator,
+                self.param_name_,
+                ends,
+                X,
+                y,
+                fit_params,
+                self.support_from,
+            )
         )
         return order[::-1] if high < low else order
 

@@ -61,6 +61,7 @@ def _common_digest(plan: Plan, X: Any, y: Any) -> bytes:
             f"fit parameter {name}": value
             for name, value in sorted(plan.fit_params.items())
         },
+        support_from=plan.support_from,
         readers=plan.readers,
         versions=(skstab.__version__, sklearn.__version__),
     )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
-from skstab._checks import check_int, naming
+from skstab._checks import check_int, check_support_from, naming
 from skstab._parallel import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded, stream
 from skstab._typing import (
@@ -93,6 +93,7 @@ def assess_selector(
     scoring: str | Scorer | None = None,
     measure: MeasureLike = "nogueira",
     importance_getter: str | Callable[..., Any] = "auto",
+    support_from: str = "used",
     confidence_level: float = 0.95,
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -122,6 +123,8 @@ def assess_selector(
         A measure that :func:`skstab.metrics.replication_stability` accepts.
     importance_getter : str or callable, default="auto"
         Where importances come from, as for :class:`StabilityCV`.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected in each run, as for :class:`StabilityCV`.
     confidence_level : float, default=0.95
         Level of the intervals.
     groups : array-like of shape (n_samples,), default=None
@@ -174,7 +177,8 @@ def assess_selector(
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
     _check_data(data, target, groups, checkpoint)
     n_rows, entropy = data.shape[0], draw_entropy(random_state)
-    plan = _plan(estimator, scoring, importance_getter, target)
+    check_support_from(support_from)
+    plan = _plan(estimator, scoring, importance_getter, support_from, target)
     declared, ignores_target = _refit(plan, data, target, entropy, chosen)
     splitters = _splitters(
         estimator, data, target, cv=cv, groups=groups, entropy=entropy, n_pairs=n_pairs
@@ -250,7 +254,9 @@ def _check_data(X: Any, y: Any, groups: Any, checkpoint: Any) -> None:
         raise ValueError(f"checkpoint must be None or a path, got {checkpoint!r}")
 
 
-def _plan(estimator: Any, scoring: Any, importance_getter: Any, y: Any) -> RunPlan:
+def _plan(
+    estimator: Any, scoring: Any, importance_getter: Any, support_from: str, y: Any
+) -> RunPlan:
     scorer = None
     if scoring is not None or hasattr(estimator, "score"):
         check_no_measure(scoring)
@@ -262,6 +268,7 @@ def _plan(estimator: Any, scoring: Any, importance_getter: Any, y: Any) -> RunPl
         score_names=(scoring if isinstance(scoring, str) else "score",),
         row_scores=row_scores_of(scoring, estimator),
         importance_getter=importance_getter,
+        support_from=support_from,
         seeds=random_parameters(estimator, everywhere=False),
         classes=np.unique(np.asarray(y))
         if is_classifier(estimator) and is_labelled(y)

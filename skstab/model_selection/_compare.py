@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab._checks import is_estimator
+from skstab._checks import check_support_from, is_estimator
 from skstab._random import draw_entropy
 from skstab._typing import (
     CVLike,
@@ -46,6 +46,7 @@ def compare_selectors(
     scoring: str | Scorer | None = None,
     measure: MeasureLike = "nogueira",
     margin: float | Literal["one_se"] = "one_se",
+    support_from: str = "used",
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
@@ -74,6 +75,8 @@ def compare_selectors(
     margin : "one_se" or float, default="one_se"
         Loss of score that :meth:`SelectorComparison.recommend` accepts for more stability: a number, or one standard
         error of the best score.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected in each run, as for :class:`StabilityCV`.
     groups : array-like of shape (n_samples,), default=None
         Groups of rows (patients) for the splitter, and for the tests of scores, in which groups are then the
         independent units.
@@ -127,6 +130,7 @@ def compare_selectors(
     )
     _check_scoring(named, scoring, on_progress)
     get_measure(measure)
+    check_support_from(support_from)
     margin = check_margin(margin)
     data, target = read_data(
         X, y, needs_classes=all(is_classifier(selector) for selector in named.values())
@@ -152,6 +156,7 @@ def compare_selectors(
     settings: dict[str, Any] = {
         "scoring": scoring,
         "measure": measure,
+        "support_from": support_from,
         "n_jobs": n_jobs,
         "random_state": random_state,
     }

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
 
-from skstab._checks import is_int, naming
+from skstab._checks import check_support_from, is_int, naming
 from skstab._random import check_rng, draw_entropy, random_parameters
 from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState
 from skstab.metrics import get_measure, stability_interval, stability_score
@@ -42,6 +42,7 @@ def stability_profile(
     cv: CVLike = None,
     measure: MeasureLike = "nogueira",
     importance_getter: str | Callable[..., Any] = "auto",
+    support_from: str = "used",
     confidence_level: float = 0.95,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -65,6 +66,9 @@ def stability_profile(
     importance_getter : str or callable, default="auto"
         Where importances come from, as for :class:`StabilityCV`. For the complete ranking of an `RFE` that goes down to
         one feature, pass `lambda rfe: 1 / rfe.ranking_`.
+    support_from : {"used", "selector"}, default="used"
+        Taken as by the other functions, so that they can share their settings. It changes nothing here: the profile
+        ranks all features by their importances, also those that a run did not select.
     confidence_level : float, default=0.95
         Level of the jackknife intervals.
     n_jobs : int, default=None
@@ -117,6 +121,7 @@ def stability_profile(
         raise ValueError(
             f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}"
         )
+    check_support_from(support_from)
     rng = check_rng(random_state)
     entropy = draw_entropy(rng.randint(2**31))
     ranked = _ranked_runs(

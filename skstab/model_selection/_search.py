@@ -120,6 +120,8 @@ class StabilitySearchCV(
         How to choose the candidate that is refitted on all rows: a strategy of :class:`ParetoRefit` for the first score
         and the first measure (without any score, the most stable candidate); a :class:`ParetoRefit`; the name of a
         score or a measure, of which the largest value is chosen; or a function of `cv_results_` that returns an index.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected in each run, as for :class:`StabilityCV`.
     checkpoint : str or path-like, default=None
         A file in which all candidates of a resample are stored as it is finished, so that repeating the call makes only
         the missing resamples; see :class:`StabilityCV`. Runs are found again by the data, the estimator with its
@@ -212,6 +214,7 @@ class StabilitySearchCV(
         scoring: ScoringLike = None,
         measures: MeasureLike | Sequence[MeasureLike] = ("nogueira",),
         refit: str | Callable[[Mapping[str, Any]], Any] = "one_se",
+        support_from: str = "used",
         checkpoint: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -224,6 +227,7 @@ class StabilitySearchCV(
         self.scoring = scoring
         self.measures = measures
         self.refit = refit
+        self.support_from = support_from
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -294,6 +298,7 @@ class StabilitySearchCV(
             row_scores=row_scores_of(self.scoring, self.estimator),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
+            support_from=self.support_from,
             error_score=self.error_score,
         )
         return SearchPlan(

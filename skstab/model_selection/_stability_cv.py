@@ -94,9 +94,9 @@ class StabilityCV(
     estimator : estimator
         A selector (`SelectFromModel`, `RFE`, `SelectKBest`, ...), a sparse model (`Lasso`, an L1 `LogisticRegression`,
         ...), another meta-estimator, or a :class:`~sklearn.pipeline.Pipeline` of scalers, selectors and a final model.
-        The selection is always reported in terms of the columns of `X`: by `get_support` of a selector, or by the
-        non-zero `coef_` of a model without one. A model that drops nothing (ridge, a forest) can be measured by its
-        weights only.
+        The selection is always reported in terms of the columns of `X`: those that the selectors keep and that the
+        final model, where it is sparse, does not drop. A model that drops nothing (ridge, a forest) and has no selector
+        before it can be measured by its weights only.
     cv : int, cross-validation generator or iterable, default=None
         How the rows of each run are chosen: a number of folds, a splitter, or an iterable of (train, test) indices, at
         least two. None takes 50 bootstrap samples, stratified for a classifier (or, with `perturb`, 50 times the whole
@@ -111,6 +111,10 @@ class StabilityCV(
     support : {"refit", "consensus"}, default="refit"
         What this selector itself selects: what `estimator_`, refitted on all rows, selected; or the features that at
         least a share `threshold` of the runs selected.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected in each run: the columns that reach the final model and that this model does not drop;
+        or what the last selector of a pipeline kept, also where a sparse model after it drops some of these. See
+        :func:`skstab.runs.selection_of`.
     threshold : float, default=0.5
         The share for `support="consensus"`.
     importance_getter : str or callable, default="auto"
@@ -196,8 +200,9 @@ class StabilityCV(
 
     Notes
     -----
-    In a pipeline with a selector the support is that of the selector, also where a sparse final model gives some of
-    these features a zero weight; their importance is then zero.
+    In a pipeline with a selector and a sparse model after it, a run has selected what the model uses: the features
+    that the selector kept and that have a weight. A filter in front of a lasso does not hide what the lasso selected.
+    Many papers count what the selector kept: `support_from="selector"`.
 
     `support="consensus"` changes what `transform` keeps, not how `predict` predicts, which is always by `estimator_`.
     To predict from the consensus alone, put the object before a model in a pipeline.
@@ -228,7 +233,7 @@ class StabilityCV(
     runs_: Runs
     estimators_: list[Any]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one for each setting, all but the first by name
         self,
         estimator: Estimator,
         *,
@@ -236,6 +241,7 @@ class StabilityCV(
         measure: MeasureLike = "nogueira",
         scoring: ScoringLike = None,
         support: str = "refit",
+        support_from: str = "used",
         threshold: float = 0.5,
         importance_getter: str | Callable[..., Any] = "auto",
         scale_importances: bool = True,
@@ -254,6 +260,7 @@ class StabilityCV(
         self.measure = measure
         self.scoring = scoring
         self.support = support
+        self.support_from = support_from
         self.threshold = threshold
         self.importance_getter = importance_getter
         self.scale_importances = scale_importances
@@ -469,6 +476,7 @@ class StabilityCV(
             score_params=routed.scorer.score,
             importance_getter=self.importance_getter,
             scale_importances=self.scale_importances,
+            support_from=self.support_from,
             error_score=self.error_score,
             noise=noise_scale(X, self.perturb) if is_real(self.perturb) else None,
             seeds=random_parameters(self.estimator, everywhere=self.perturb == "seed"),

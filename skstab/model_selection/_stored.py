@@ -110,6 +110,7 @@ def _of_plan(plan: RunPlan) -> dict[str, Any]:
             f"score parameter {name}": value
             for name, value in sorted(plan.score_params.items())
         },
+        "support_from": plan.support_from,
         "readers": plan.readers,
         "versions": (skstab.__version__, sklearn.__version__),
     }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skstab._checks import (
+    SUPPORT_FROM,
     check_parameters,
     is_bool,
     is_estimator,
@@ -34,6 +35,7 @@ def check_stability_cv(estimator: Any) -> None:
                 "'refit' or 'consensus'",
                 lambda value: value in ("refit", "consensus"),
             ),
+            "support_from": SUPPORT_FROM,
             "threshold": (
                 "a number above 0 and at most 1",
                 lambda value: is_number(value, above=0, most=1),
@@ -87,6 +89,7 @@ def check_stability_search(search: Any) -> None:
         {
             "estimator": ("an estimator with fit and get_params", is_estimator),
             "param_grid": ("a dict or a list of dicts", _is_grid),
+            "support_from": SUPPORT_FROM,
             "n_iter": (
                 "None or an int of at least 1",
                 lambda value: value is None or is_int(value, 1),

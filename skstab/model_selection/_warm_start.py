@@ -66,6 +66,7 @@ def digests_of(
         "scoring",
         "importance_getter",
         "scale_importances",
+        "support_from",
         "perturb",
     )
     parameters = {name: _digest(getattr(estimator, name)) for name in names}

@@ -52,6 +52,7 @@ class RunPlan:
     importance_getter: Any = "auto"
     scale_importances: bool = True
     zero_outside: bool = True  # whether features outside the support have no importance
+    support_from: str = "used"
     error_score: Any = np.nan
     noise: Any = None  # standard deviation of the noise on each feature
     seeds: tuple[str, ...] = ()  # names of the parameters that each run seeds
@@ -92,6 +93,7 @@ class RunPlan:
             importance_getter=self.importance_getter,
             scale_importances=self.scale_importances,
             zero_outside=self.zero_outside,
+            support_from=self.support_from,
         )
 
 

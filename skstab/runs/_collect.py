@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skstab._checks import naming
+from skstab._checks import check_support_from, naming
 from skstab.runs._rows import in_one_form
 from skstab.runs._selection import (
     last_step_of,
@@ -23,7 +23,9 @@ __all__ = ["collect_supports", "tables_of_estimators"]
 
 
 @naming("source")
-def collect_supports(source: Any) -> np.ndarray | csr_array:
+def collect_supports(
+    source: Any, *, support_from: str = "used"
+) -> np.ndarray | csr_array:
     """Collect what several runs selected, from what is already fitted.
 
     Parameters
@@ -35,6 +37,8 @@ def collect_supports(source: Any) -> np.ndarray | csr_array:
         - fitted selectors, sparse models, or searches or pipelines of them, one for each run;
         - a fitted :class:`sklearn.feature_selection.RFECV`, or a pipeline that ends in one: what it selected in each of
           its splits at the number of features that it chose.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected, as in :func:`skstab.runs.selection_of`.
 
     Returns
     -------
@@ -62,27 +66,30 @@ def collect_supports(source: Any) -> np.ndarray | csr_array:
     >>> supports.sum(axis=1)
     array([2, 2, 2])
     """
+    check_support_from(support_from)
     supports = (
         _supports_of_splits(source)
         if hasattr(source, "fit")
-        else _supports_of_runs(_estimators(source))
+        else _supports_of_runs(_estimators(source), support_from)
     )
     (table,) = in_one_form(supports, best=True)
     return table
 
 
-def tables_of_estimators(fitted: Any) -> tuple[Any, Any, Any, Any]:
+def tables_of_estimators(fitted: Any, support_from: str) -> tuple[Any, Any, Any, Any]:
     """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
     if hasattr(fitted, "fit"):
         return (
-            collect_supports(fitted),
+            collect_supports(fitted, support_from=support_from),
             None,
             None,
             getattr(fitted, "feature_names_in_", None),
         )
     runs = _estimators(fitted)
-    supports = collect_supports(runs)
-    importances, coefs = zip(*map(_weights_of, runs), strict=True)
+    supports = collect_supports(runs, support_from=support_from)
+    importances, coefs = zip(
+        *(_weights_of(run, support_from) for run in runs), strict=True
+    )
     names = next(
         (run.feature_names_in_ for run in runs if hasattr(run, "feature_names_in_")),
         None,
@@ -90,10 +97,12 @@ def tables_of_estimators(fitted: Any) -> tuple[Any, Any, Any, Any]:
     return supports, _stacked(importances), _stacked(coefs), names
 
 
-def _weights_of(run: Any) -> tuple[Any, Any]:
+def _weights_of(run: Any, support_from: str) -> tuple[Any, Any]:
     """Read importances, in the units of the features, and coefficients; None where they cannot be read."""
     try:
-        chosen = selection_of(run, None, scale_importances=False)
+        chosen = selection_of(
+            run, None, scale_importances=False, support_from=support_from
+        )
     except ValueError:  # its support is known all the same
         return None, None
     return chosen.importances, chosen.coef
@@ -122,8 +131,11 @@ def _estimators(source: Any) -> list[Any]:
     return runs
 
 
-def _supports_of_runs(runs: list[Any]) -> np.ndarray:
-    supports = [_support_of_run(position, run) for position, run in enumerate(runs)]
+def _supports_of_runs(runs: list[Any], support_from: str) -> np.ndarray:
+    supports = [
+        _support_of_run(position, run, support_from)
+        for position, run in enumerate(runs)
+    ]
     counts = sorted({len(support) for support in supports})
     if len(counts) > 1:
         raise ValueError(
@@ -145,7 +157,7 @@ def _supports_of_runs(runs: list[Any]) -> np.ndarray:
     return np.vstack(supports)
 
 
-def _support_of_run(position: int, run: Any) -> np.ndarray:
+def _support_of_run(position: int, run: Any, support_from: str) -> np.ndarray:
     who = f"estimator {position} ({type(run).__name__})"
     if not hasattr(run, "fit"):
         raise TypeError(f"{who} of source is not an estimator")
@@ -153,7 +165,7 @@ def _support_of_run(position: int, run: Any) -> np.ndarray:
         check_is_fitted(run)
     except NotFittedError as error:
         raise NotFittedError(f"{who} is not fitted; perhaps its run failed") from error
-    support = support_of(run)
+    support = support_of(run, support_from)
     if support is None:
         raise ValueError(f"{who}: {why_no_support(run)}")
     return support

@@ -272,7 +272,7 @@ class Runs:
             return cls(supports, importances, coefs=coefs, feature_names=names)
 
     @classmethod
-    def from_estimators(cls, fitted: Any) -> Self:
+    def from_estimators(cls, fitted: Any, *, support_from: str = "used") -> Self:
         """Make runs of what is already fitted.
 
         Parameters
@@ -281,6 +281,8 @@ class Runs:
             The result of :func:`~sklearn.model_selection.cross_validate` with `return_estimator=True`; fitted
             selectors, sparse models, searches or pipelines of them, one per run; or a fitted
             :class:`~sklearn.feature_selection.RFECV`, for what it selected in each of its splits.
+        support_from : {"used", "selector"}, default="used"
+            What counts as selected, as in :func:`selection_of`.
 
         Returns
         -------
@@ -288,7 +290,9 @@ class Runs:
             With importances, not scaled by the standard deviation of the features, where all estimators have them.
         """
         with naming("fitted"):
-            supports, importances, coefs, names = tables_of_estimators(fitted)
+            supports, importances, coefs, names = tables_of_estimators(
+                fitted, support_from
+            )
         return cls(supports, importances, coefs=coefs, feature_names=names)
 
     @classmethod

@@ -29,7 +29,7 @@ from sklearn.linear_model import (
 from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
-from skstab._checks import check_bool, naming
+from skstab._checks import check_bool, check_support_from, naming
 from skstab._pipelines import class_name, steps_of
 from skstab._typing import BoolArray, Estimator, FloatArray, IntArray, MatrixLike
 from skstab.runs._columns import (
@@ -94,6 +94,7 @@ def selection_of(
     importance_getter: Getter = "auto",
     scale_importances: bool = True,
     zero_outside: bool = True,
+    support_from: str = "used",
     require_support: bool = False,
 ) -> Selection:
     """Read what a fitted estimator selected.
@@ -104,11 +105,16 @@ def selection_of(
     splines, bins): the outputs of a column belong to it, which is selected where any of them is, with the norm of their
     importances.
 
-    The support is the first of these that exists: what a reader says that was registered by :func:`register_reader`;
-    the method `__skstab_selection__` of the object; a reader of this package; `get_support()`; `support_` of a
-    transformer, a mask or indices; names of outputs that are some of those of the inputs; the non-zero `coef_`.
-    Importances are read in the same order, after `importance_getter`. Where they exist but cannot be read, they are
-    None with a warning, if the support is known.
+    The support is what the estimator uses: the columns that reach the final model and that this model does not drop. A
+    sparse linear model drops the columns of which all coefficients are zero, alone or inside wrappers and ensembles
+    (of these a column is used where any member uses it); a model that drops nothing leaves what selectors kept. So a
+    filter in front of a lasso does not hide what the lasso selected.
+
+    What a part of the estimator keeps is the first of these that exists: what a reader says that was registered by
+    :func:`register_reader`; the method `__skstab_selection__` of the object; a reader of this package; `get_support()`;
+    `support_` of a transformer, a mask or indices; names of outputs that are some of those of the inputs; the non-zero
+    `coef_`. Importances are read in the same order, after `importance_getter`. Where they exist but cannot be read,
+    they are None with a warning, if the support is known.
 
     Parameters
     ----------
@@ -134,6 +140,10 @@ def selection_of(
         model saw it: they are then those of features of unit variance.
     zero_outside : bool, default=True
         Whether features outside the support have the importance 0, whatever the getter says.
+    support_from : {"used", "selector"}, default="used"
+        "used": the columns that reach the final model and that it does not drop. "selector": what the last selector of
+        a pipeline kept, also where the model after it drops some of these, as many papers count; a model without a
+        selector in front of it is read as with "used".
     require_support : bool, default=False
         Whether a model that keeps every feature is an error, which says what to do instead.
 
@@ -165,6 +175,7 @@ def selection_of(
         importance_getter=importance_getter,
         scale_importances=scale_importances,
         zero_outside=zero_outside,
+        support_from=support_from,
     )
     if check_bool(require_support, "require_support") and reading.support is None:
         raise ValueError(why_no_support(estimator))
@@ -180,6 +191,7 @@ def read_run(
     importance_getter: Getter = "auto",
     scale_importances: bool = True,
     zero_outside: bool = True,
+    support_from: str = "used",
 ) -> Reading:
     """Read what a fitted estimator selected as `selection_of` does, with more about it and without a warning.
 
@@ -197,6 +209,8 @@ def read_run(
         Whether coefficients are multiplied by standard deviations.
     zero_outside : bool, default=True
         Whether features outside the support have the importance 0.
+    support_from : {"used", "selector"}, default="used"
+        What the support is, as in `selection_of`.
 
     Returns
     -------
@@ -217,6 +231,7 @@ def read_run(
         ("zero_outside", zero_outside),
     ):
         check_bool(value, name)
+    check_support_from(support_from)
     if X is not None and len(getattr(X, "shape", ())) != 2:
         raise ValueError(
             f"X must be None or a 2D array of rows and features, got {X!r}"
@@ -225,7 +240,7 @@ def read_run(
     n_features = known_width(estimator) if X is None else view.X.shape[1]
     trace = trace_of(estimator, n_features, view)
     selection, why = _resolve(
-        estimator, trace, view, importance_getter, scale_importances
+        estimator, trace, view, importance_getter, scale_importances, support_from
     )
     if zero_outside:
         selection = _zeroed(selection)
@@ -236,7 +251,7 @@ def read_run(
     outputs = (
         None
         if trace.expanded is None
-        else _outputs(trace.expanded, _names_in(estimator, X, n_features))
+        else _outputs(trace.expanded, _names_in(estimator, X, n_features), support_from)
     )
     return Reading(selection, outputs, why)
 
@@ -289,7 +304,9 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
             nothing = np.zeros(n_features)
             names = _names_in(estimator, None, n_features)
             outputs = (
-                None if trace.expanded is None else _outputs(trace.expanded, names)
+                None
+                if trace.expanded is None
+                else _outputs(trace.expanded, names, "selector")
             )
             return Reading(
                 Selection(nothing.astype(bool), nothing, nothing, True), outputs, None
@@ -306,10 +323,10 @@ def _names_in(estimator: Any, X: Any, n_features: int) -> Any:
     )
 
 
-def _outputs(expanded: Expanded, names: Any) -> RunOutputs | None:
+def _outputs(expanded: Expanded, names: Any, support_from: str) -> RunOutputs | None:
     """Return which outputs of the last expanding step were selected."""
     after, outputs = expanded
-    support = _support(after, _linear(after))
+    support = _support(after, support_from)
     return (
         None
         if support is None
@@ -317,13 +334,15 @@ def _outputs(expanded: Expanded, names: Any) -> RunOutputs | None:
     )
 
 
-def support_of(estimator: Estimator) -> BoolArray | None:
+def support_of(estimator: Estimator, support_from: str = "used") -> BoolArray | None:
     """Read the support of a fitted estimator without its data.
 
     Parameters
     ----------
     estimator : object
         The fitted estimator, as in `selection_of`.
+    support_from : {"used", "selector"}, default="used"
+        What the support is, as in `selection_of`.
 
     Returns
     -------
@@ -331,7 +350,7 @@ def support_of(estimator: Estimator) -> BoolArray | None:
         The selected features; None where the estimator does not select.
     """
     trace = trace_of(estimator, known_width(estimator), View(None, None))
-    return _support(trace, _linear(trace))
+    return _support(trace, support_from)
 
 
 def last_step_of(estimator: Any) -> tuple[Any, IntArray, int]:
@@ -420,10 +439,16 @@ class _Weights(NamedTuple):
 
 
 def _resolve(
-    estimator: Any, trace: Trace, view: View, getter: Getter, scale: bool
+    estimator: Any,
+    trace: Trace,
+    view: View,
+    getter: Getter,
+    scale: bool,
+    support_from: str = "used",
 ) -> tuple[Selection, str | None]:
     """Read the support and, apart from it, the importances; say why where only these can't be read."""
     asked = not (isinstance(getter, str) and getter == "auto")
+    has_selector = trace.selected is not None
     importances, why = None, None
     try:
         weights = (
@@ -432,15 +457,14 @@ def _resolve(
             else _first_weights(trace, scale)
         )
     except UnreadableError as error:
-        if asked or trace.selected is None:
+        if asked or not has_selector:
             raise
-        return Selection(_support(trace, None), None, None, True), str(error)
-    linear = (
-        weights
-        if weights is not None and weights.linear is not None
-        else _linear(trace)
-    )
-    support = _support(trace, linear)
+        support, why = _support_if_readable(trace, support_from, str(error))
+        return Selection(support, None, None, has_selector), why
+    # A getter may lead to the coefficients of a model that keeps them elsewhere, or to those inside a selector.
+    known = weights if weights is not None and weights.linear is not None else None
+    linear = _linear(_best_source(trace)) if known is None else known
+    support = _support(trace, support_from, known)
     try:
         importances = _importances(weights, trace.n_features, scale)
     except UnreadableError as error:
@@ -450,7 +474,18 @@ def _resolve(
     coef = None
     if linear is not None and len(linear.rows) == 1 and not linear.view.expanded:
         coef = scatter_to_input(linear.rows[0], linear.columns, trace.n_features)
-    return Selection(support, importances, coef, trace.selected is not None), why
+    return Selection(support, importances, coef, has_selector), why
+
+
+def _support_if_readable(
+    trace: Trace, support_from: str, why: str
+) -> tuple[BoolArray | None, str]:
+    """Return the support, or what selectors kept where the coefficients of the final model can't be read."""
+    try:
+        return _support(trace, support_from), why
+    except UnreadableError:
+        kept = _support(trace, "selector")
+        return kept, f"{why}; which features this model drops is not known either"
 
 
 def _zeroed(selection: Selection) -> Selection:
@@ -460,28 +495,50 @@ def _zeroed(selection: Selection) -> Selection:
     return selection
 
 
-def _support(trace: Trace, linear: _Weights | None) -> BoolArray | None:
-    support = np.zeros(trace.n_features, dtype=bool)
-    if trace.selected is not None:
-        support[trace.selected] = True
-        return support
-    if linear is not None and _can_drop(linear.linear):
-        support[linear.columns[linear.rows.any(axis=0)]] = True
-        return support
-    # Without a selector there is one source; its members' masks are over the columns it saw.
-    masks = (
-        [_support(t, _linear(t)) for s in trace.sources for t in s.traces]
-        if linear is None
-        else []
-    )
-    known = [mask for mask in masks if mask is not None]
-    if known and len(known) == len(masks):
-        support[trace.sources[0].columns[np.logical_or.reduce(known)]] = True
-        return support
-    if trace.left is None:
+def _support(
+    trace: Trace, support_from: str, known: _Weights | None = None
+) -> BoolArray | None:
+    """Return the columns that reach the final model and that it does not drop, or what the last selector kept.
+
+    None where nothing drops a feature; `known` are coefficients that were already read.
+    """
+    if trace.selected is None or support_from == "used":
+        kept = _kept_by_final_model(trace, support_from, known)
+        if kept is not None:
+            return kept
+    columns = trace.left if trace.selected is None else trace.selected
+    return None if columns is None else _mask_of(columns, trace.n_features)
+
+
+def _kept_by_final_model(
+    trace: Trace, support_from: str, known: _Weights | None
+) -> BoolArray | None:
+    """Return the columns that the final model does not drop; None where it drops none, or where there is no such."""
+    final = trace.final
+    if final is None:
         return None
-    support[trace.left] = True
-    return support
+    others = [s.model for s in trace.sources if s.model is not final.model]
+    if known is not None and any(known.linear is model for model in others):
+        known = None
+    linear = _linear(final) if known is None else known
+    if linear is not None:
+        if not _can_drop(linear.linear):
+            return None
+        used = linear.columns[linear.rows.any(axis=0)]
+        return _mask_of(used, trace.n_features)
+    # Masks of the members of an ensemble are over the columns that it saw.
+    masks = [_support(member, support_from) for member in final.traces]
+    kept = [mask for mask in masks if mask is not None]
+    if not kept or len(kept) < len(masks):
+        return None
+    used = final.columns[np.logical_or.reduce(kept)]
+    return _mask_of(used, trace.n_features)
+
+
+def _mask_of(columns: IntArray, n_features: int) -> BoolArray:
+    mask = np.zeros(n_features, dtype=bool)
+    mask[columns] = True
+    return mask
 
 
 def _can_drop(model: Any) -> bool:
@@ -496,11 +553,14 @@ def _can_drop(model: Any) -> bool:
     return any(r is not None and r > 0 for r in np.ravel(ratio))
 
 
-def _linear(trace: Trace) -> _Weights | None:
-    """Return the coefficients of the final model, if it is linear."""
-    if not trace.sources:
+def _best_source(trace: Trace) -> Source | None:
+    return trace.final or next(iter(trace.sources), None)
+
+
+def _linear(source: Source | None) -> _Weights | None:
+    """Return the coefficients of a model, if it is linear."""
+    if source is None:
         return None
-    source = trace.sources[0]
     rows = coef_rows(source.model, len(source.columns), source.read)
     return (
         None

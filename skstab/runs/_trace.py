@@ -60,6 +60,8 @@ class Trace(NamedTuple):
     n_features: int
     selected: IntArray | None
     sources: tuple[Source, ...]
+    # The final model, which may drop columns that reach it; None where a selector has the last word.
+    final: Source | None = None
     expanded: Expanded | None = None
     # The columns that are left after a step that dropped some without being a selector; None where all are.
     left: IntArray | None = None
@@ -68,11 +70,14 @@ class Trace(NamedTuple):
         """Return the same in the wider space whose `columns` are this one's features."""
         selected = None if self.selected is None else columns[self.selected]
         sources = (s._replace(columns=columns[s.columns]) for s in self.sources)
+        final = self.final
+        if final is not None:
+            final = final._replace(columns=columns[final.columns])
         left = None if self.left is None else columns[self.left]
         expanded = (
             None if self.expanded is None else self.expanded.inside(Mapped(columns))
         )
-        return Trace(n_features, selected, tuple(sources), expanded, left)
+        return Trace(n_features, selected, tuple(sources), final, expanded, left)
 
 
 class Expanded(NamedTuple):
@@ -107,7 +112,7 @@ def _trace_read(estimator: Any, read: Selection, n_features: int, view: View) ->
         return _trace_selector(estimator, columns, n_features, view, read)
     source = Source(estimator, np.arange(n_features), view, read=read)
     if read.coef is not None:
-        return Trace(n_features, None, (source,))
+        return Trace(n_features, None, (source,), source)
     rest = _trace_unread(estimator, n_features, view)
     return rest._replace(sources=(source, *rest.sources))
 
@@ -254,7 +259,7 @@ def _trace_model(model: Any, n_features: int, view: View) -> Trace:
         np.unique(np.concatenate(kept)) if kept and len(kept) == len(traces) else None
     )
     source = Source(model, np.arange(n_features), view, traces=traces)
-    return Trace(n_features, selected, (source,))
+    return Trace(n_features, selected, (source,), source)
 
 
 def _trace_members(ensemble: Any, n_features: int, view: View) -> Iterable[Trace]:

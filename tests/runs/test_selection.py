@@ -65,7 +65,7 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputRegressor
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -315,6 +315,14 @@ def test_nested_selector_around_a_selecting_pipeline(getter, classification):
     assert inner[2] != 0  # seen by the model, but not in the consensus
     coef = np.where(mask_of(0, 1), inner, 0.0)
     check(selection_of(fitted, X, y), mask_of(0, 1), np.abs(coef) * X.std(axis=0), coef)
+
+
+class Holder(BaseEstimator):
+    """A model whose coefficients are found by a path."""
+
+    def fit(self, X, y):
+        self.lasso_ = Lasso(5.0).fit(X, y)
+        return self
 
 
 class OwnWeights(FirstAndLast):
@@ -781,10 +789,126 @@ def test_selectors_compose_and_the_final_model_weighs(classification):
     assert selection.has_selector
 
 
-def test_with_a_selector_zeros_of_the_final_model_stay_in_the_support(regression):
+def test_a_sparse_final_model_drops_of_what_a_selector_kept(regression):
     X, y = regression
     pipe = make_pipeline(FirstAndLast(), Lasso(1e6)).fit(X, y)
-    check(selection_of(pipe, X, y), mask_of(0, D - 1), np.zeros(D), np.zeros(D))
+    check(selection_of(pipe, X, y), mask_of(), np.zeros(D), np.zeros(D))
+    found = selection_of(pipe, X, y, support_from="selector")
+    check(found, mask_of(0, D - 1), np.zeros(D), np.zeros(D))
+
+
+KEEPS_ALL = SelectKBest(f_regression, k="all")
+LASSO = Lasso(5.0)
+SPARSE_INSIDE = {
+    "alone": LASSO,
+    "search": GridSearchCV(LASSO, {"alpha": [5.0]}),
+    "target": TransformedTargetRegressor(LASSO, transformer=StandardScaler()),
+    "bagging": BaggingRegressor(LASSO, 3, random_state=0),
+    "outputs": MultiOutputRegressor(LASSO),
+    "pipeline": make_pipeline(StandardScaler(), LASSO),
+    "filtered bagging": BaggingRegressor(
+        make_pipeline(KEEPS_ALL, LASSO), 3, random_state=0
+    ),
+    "search of a filtered model": GridSearchCV(
+        make_pipeline(KEEPS_ALL, LASSO), {"lasso__alpha": [5.0]}
+    ),
+}
+
+
+@pytest.mark.parametrize("inside", SPARSE_INSIDE)
+def test_a_filter_that_keeps_everything_changes_nothing(inside, regression):
+    X, y = regression
+    y = np.column_stack([y, -X[:, 0]]) if inside == "outputs" else y
+    alone = clone(SPARSE_INSIDE[inside]).fit(X, y)
+    behind = make_pipeline(KEEPS_ALL, clone(SPARSE_INSIDE[inside]))
+    if inside == "outputs":
+        behind = make_pipeline(VarianceThreshold(), clone(SPARSE_INSIDE[inside]))
+    behind.fit(X, y)
+    expected = selection_of(alone, X, y)
+    assert 0 < expected.support.sum() < D
+    found = selection_of(behind, X, y)
+    check(found, expected.support, expected.importances, expected.coef)
+    np.testing.assert_array_equal(support_of(behind), expected.support)
+    by_filter = selection_of(behind, X, y, support_from="selector")
+    if inside != "search of a filtered model":
+        assert by_filter.support.all()
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        OneVsRestClassifier,
+        lambda e: CalibratedClassifierCV(e, cv=2),
+        FixedThresholdClassifier,
+    ],
+    ids=["classes", "calibrated", "threshold"],
+)
+def test_classifiers_behind_a_filter_use_what_they_use_alone(wrap, multiclass):
+    X, y = multiclass
+    X, y = StandardScaler().fit_transform(X), np.minimum(y, 1)
+    expected = selection_of(wrap(l1_logistic(0.2)).fit(X, y), X, y)
+    assert 0 < expected.support.sum() < D
+    pipe = make_pipeline(SelectKBest(k="all"), wrap(l1_logistic(0.2))).fit(X, y)
+    found = selection_of(pipe, X, y)
+    check(found, expected.support, expected.importances, expected.coef)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ridge(),
+        DecisionTreeRegressor(max_depth=1),
+        BaggingRegressor(Ridge(), 2),
+        RFE(Lasso(5.0), n_features_to_select=3),
+        SelectFromModel(Lasso(1e6), max_features=3, threshold=-np.inf),
+    ],
+    ids=lambda e: type(e).__name__,
+)
+def test_what_drops_nothing_leaves_what_the_last_selector_kept(model, regression):
+    X, y = regression
+    pipe = make_pipeline(SelectKBest(f_regression, k=4), clone(model)).fit(X, y)
+    expected = pipe[0].get_support()
+    if hasattr(pipe[1], "get_support"):
+        expected = mask_of(*np.flatnonzero(expected)[pipe[1].get_support()])
+    np.testing.assert_array_equal(selection_of(pipe, X, y).support, expected)
+    chosen = selection_of(pipe, X, y, support_from="selector")
+    np.testing.assert_array_equal(chosen.support, expected)
+
+
+def test_coefficients_that_a_getter_finds_behind_a_filter_are_what_is_used(regression):
+    X, y = regression
+    pipe = make_pipeline(VarianceThreshold(), Holder()).fit(X, y)
+    coef = pipe[1].lasso_.coef_
+    found = selection_of(
+        pipe, X, y, importance_getter="named_steps.holder.lasso_.coef_"
+    )
+    check(found, coef != 0, np.abs(coef) * X.std(axis=0), coef)
+    # The coefficients inside a selector say nothing of what the model after it drops.
+    inner = SelectFromModel(Lasso(1e6), max_features=3, threshold=-np.inf)
+    behind = Pipeline([("by", inner), ("model", KNeighborsRegressor())]).fit(X, y)
+    found = selection_of(
+        behind, X, y, importance_getter="named_steps.by.estimator_.coef_"
+    )
+    np.testing.assert_array_equal(found.support, behind[0].get_support())
+
+
+def test_coefficients_that_can_not_be_read_behind_a_filter_are_said(regression):
+    class Sideways(Lasso):
+        def fit(self, X, y):
+            super().fit(X, y)
+            self.coef_ = np.tile(self.coef_[:, None], (1, D))
+            return self
+
+    Sideways.__module__ = "elsewhere"
+    X, y = regression
+    pipe = make_pipeline(FirstAndLast(), Sideways(5.0))
+    pipe[1].set_params(alpha=5.0)
+    pipe.fit(X, y)
+    with pytest.warns(
+        UserWarning, match="which features this model drops is not known"
+    ):
+        found = selection_of(pipe, X, y)
+    np.testing.assert_array_equal(found.support, mask_of(0, D - 1))
 
 
 def test_a_selector_gives_its_weights_where_the_final_model_has_none(classification):
@@ -1133,11 +1257,6 @@ def test_getter_with_data_makes_any_model_measurable(classification):
 
 
 def test_getter_of_a_model_that_keeps_its_weights_elsewhere(regression):
-    class Holder(BaseEstimator):
-        def fit(self, X, y):
-            self.lasso_ = Lasso(5.0).fit(X, y)
-            return self
-
     X, y = regression
     model = Holder().fit(X, y)
     coef = model.lasso_.coef_
