@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from skstab._checkpoint import _pack, _unpack, open_checkpoint
+from skstab._engine.store import _pack, _unpack, open_checkpoint
 
 ROOT = Path(__file__).parents[1]
 VALUE = {"indices": np.arange(5, dtype=np.int32), "text": "a", "score": 0.1 + 0.2}
@@ -174,7 +174,7 @@ def test_a_file_of_no_bytes_is_as_good_as_none(tmp_path):
 
 WRITING = """
 import sys
-from skstab._checkpoint import open_checkpoint
+from skstab._engine.store import open_checkpoint
 
 sys.stdin.readline()
 for number in range(40):

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso
 
-from skstab._digests import digest_of
+from skstab._engine.keys import digest_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -175,7 +175,7 @@ def test_arrays_in_a_file_count_as_those_in_memory(tmp_path):
 
 
 SETS = """
-from skstab._digests import digest_of
+from skstab._engine.keys import digest_of
 
 words = "the quick brown fox jumps over".split()
 values = [set(words), frozenset(words), {frozenset(words): 1}, {frozenset(word) for word in words}, {1, "a", None}]
@@ -204,7 +204,7 @@ SCRIPT = """
 from functools import wraps
 from joblib import Parallel, delayed
 from sklearn.linear_model import Lasso
-from skstab._digests import digest_of
+from skstab._engine.keys import digest_of
 
 class Mine(Lasso):
     pass

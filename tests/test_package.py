@@ -97,15 +97,12 @@ LAYERS = [
     "_routing",
     "_pipelines",
     "_undo",
-    "_digests",
-    "_checkpoint",
-    "_dask",
-    "_parallel",
     "_statistics",
     "_displays",
     "_linear_paths",
     "metrics",
     "runs",
+    "_engine",
     "model_selection",
     "feature_selection",
     "inspection",
@@ -399,7 +396,7 @@ def test_the_road_from_fit_to_a_picture_is_described():
         .partition("On its way from `StabilityCV.fit`")[2]
         .partition("\n\n")[0]
     )
-    named = set(re.findall(r"`(_\w+)`", described))
+    named = set(re.findall(r"`(?:_engine/)?((?<=/)\w+|_\w+)`", described))
     assert named == {path.stem for path in passed}
 
 

@@ -5,7 +5,7 @@ from sklearn.datasets import make_classification
 from sklearn.feature_selection import SelectKBest
 from sklearn.utils.parallel import Parallel
 
-from skstab._parallel import Pool, open_pool
+from skstab._engine.pool import Pool, open_pool
 from skstab.feature_selection import StabilitySelection
 from skstab.model_selection import StabilityCV, StabilitySearchCV
 

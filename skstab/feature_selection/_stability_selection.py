@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import naming
 from skstab._compat import as_indexable
-from skstab._parallel import open_pool
+from skstab._engine.pool import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import CVLike, Estimator, MatrixLike, RandomState

@@ -13,8 +13,8 @@ import sklearn
 from sklearn.base import clone
 
 import skstab
-from skstab._checkpoint import Stored, open_stored
-from skstab._digests import digest_of, key_of_call
+from skstab._engine.keys import digest_of, key_of_call
+from skstab._engine.store import Stored, open_stored
 from skstab.feature_selection._halves import Call, Floats, Half, Indices, Plan
 from skstab.feature_selection._settings import IMPORTANCE
 from skstab.feature_selection._walk import Walk

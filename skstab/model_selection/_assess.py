@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
 from skstab._checks import check_int, check_support_from, naming
-from skstab._parallel import open_pool
+from skstab._engine.pool import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded, stream
 from skstab._typing import (
     CVLike,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from skstab._checkpoint import Stored
 from skstab._compat import FitProgress, params_of_rows, take_rows
+from skstab._engine.store import Stored
 from skstab._random import draw_seeds
 from skstab._typing import FloatArray
 from skstab._warnings import describe, warn_user

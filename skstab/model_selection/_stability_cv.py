@@ -24,7 +24,7 @@ from skstab._compat import (
     with_callbacks,
 )
 from skstab._displays import draw
-from skstab._parallel import open_pool
+from skstab._engine.pool import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (

@@ -14,8 +14,8 @@ import sklearn
 from sklearn.base import clone
 
 import skstab
-from skstab._checkpoint import Stored, open_stored
-from skstab._digests import digest_of, key_of_call
+from skstab._engine.keys import digest_of, key_of_call
+from skstab._engine.store import Stored, open_stored
 from skstab.model_selection._grid import Candidate
 from skstab.model_selection._row_scores import RowScored
 from skstab.model_selection._worker import Run, RunPlan

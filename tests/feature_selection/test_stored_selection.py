@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import ExtraTreeRegressor
 
-from skstab._checkpoint import _pack, _unpack
+from skstab._engine.store import _pack, _unpack
 from skstab.feature_selection import StabilitySelection
 from skstab.feature_selection._halves import Half
 from skstab.feature_selection._stored import _fields_of, _outcome_of

@@ -1,4 +1,4 @@
-"""Results in an SQLite file: stored as they arrive, and found again by their keys (see `_digests`).
+"""Results in an SQLite file: stored as they arrive, and found again by their keys (see `keys`).
 
 A value is a flat mapping of names to arrays, text, numbers and lists of them. It is stored as a header in JSON and the
 bytes of the arrays; nothing in a file is ever executed.

@@ -12,7 +12,7 @@ import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from sklearn.utils.parallel import Parallel, delayed
 
-from skstab._dask import DaskPool, active_client
+from skstab._engine.cluster import DaskPool, active_client
 
 __all__ = ["Pool", "open_pool", "watched_by"]
 

@@ -1,0 +1,1 @@
+"""The one place that makes runs: what is asked, who works, what is kept."""
