@@ -208,6 +208,5 @@ def naming(*names: str, or_names: Iterable[str] = ()) -> Iterator[None]:
 def _is_plain(error: Exception) -> bool:
     """Whether an error says no more by its type: not one of the user's, nor that a model is not fitted."""
     package = type(error).__module__.partition(".")[0]
-    return package in ("builtins", "numpy", "sklearn", "skstab") and not isinstance(
-        error, AttributeError
-    )
+    known = ("builtins", "narwhals", "numpy", "sklearn", "skstab")
+    return package in known and not isinstance(error, AttributeError)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.feature_selection._base import _get_feature_importances
 from sklearn.utils import _safe_indexing, indexable, metaestimators
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _get_feature_names
 
 from skstab._checks import naming
 
@@ -54,6 +54,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def as_indexable(X: Any, y: Any) -> Any:
     """Return data whose rows can be taken; X that has no shape becomes an array."""
+    with naming("X"):
+        _get_feature_names(X)  # refuses those that are not unique
     with naming("X", "y"):
         return indexable(X if hasattr(X, "shape") else np.asarray(X), y)
 

@@ -10,7 +10,9 @@ from scipy import sparse
 
 from skstab._checks import naming
 
-__all__ = ["as_masks", "as_weights", "group_codes", "read_only", "sum_groups"]
+__all__ = [
+    "as_masks", "as_weights", "group_codes", "read_only", "sum_groups", "with_entries_once",
+]  # fmt: skip
 
 _FROM_LISTS = "lists of selected features go through skstab.runs.Runs.from_sets or skstab.metrics.supports_from_sets"
 
@@ -62,11 +64,16 @@ def _check_matrix(data: Any, name: str, least_runs: int) -> Any:
 def _canonical_csr(data: Any) -> Any:
     if data.dtype.kind in "iu" and not getattr(data, "has_canonical_format", True):
         data = data.astype(np.float64)  # sums of duplicates do not wrap around
-    csr = sparse.csr_array(data) if data.ndim == 2 else data
-    if data.ndim == 2 and not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    return csr
+    return with_entries_once(sparse.csr_array(data)) if data.ndim == 2 else data
+
+
+def with_entries_once(X: Any) -> Any:
+    """X with its entries in order and each of them once, if it is sparse: SciPy would see to that in place."""
+    if not sparse.issparse(X) or getattr(X, "has_canonical_format", True):
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def _dense(data: Any, name: str) -> NDArray[Any]:

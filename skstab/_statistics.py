@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from skstab._compat import take_columns
+from skstab._matrices import with_entries_once
 from skstab._typing import FloatArray, IntArray
 
 __all__ = ["column_deviations", "column_ranges", "wilson_interval"]
@@ -68,4 +69,6 @@ def _scaled_columns(X: Any) -> tuple[Any, IntArray]:
 
 def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of each column of an array or a sparse matrix."""
-    return min_max_axis(X, axis=0) if issparse(X) else (X.min(axis=0), X.max(axis=0))
+    if issparse(X):
+        return min_max_axis(with_entries_once(X), axis=0)
+    return X.min(axis=0), X.max(axis=0)

@@ -197,6 +197,9 @@ CALLS = {
         lambda: cv(perturb=np.zeros(2)),
         lambda: cv(perturb=HUGE),
         lambda: cv(perturb=True),
+        lambda: StabilityCV(SelectKBest(k=2), perturb=0.1).fit(
+            pd.DataFrame(X).add_prefix("x").assign(text="a"), Y
+        ),
     ],
     "error_score": [lambda: cv(error_score=pd.NA), lambda: cv(error_score=True)],
     "n_jobs": [lambda: cv(n_jobs=HUGE), lambda: make_stability_scorer(n_jobs=np.nan)],
@@ -229,6 +232,9 @@ CALLS = {
         lambda: welch_variance(X, Y, sample_weight=[[1], [1, 2]]),
     ],
     "X": [
+        lambda: StabilityCV(SelectKBest(k=2), perturb=0.1).fit(
+            pd.DataFrame(X, columns=["a"] * X.shape[1]), Y
+        ),
         lambda: HYBRID.predict(3),
         lambda: HYBRID.predict_proba(np.full((2, 5), 1e308)),
         lambda: HYBRID.score([[]], Y),

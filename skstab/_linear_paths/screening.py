@@ -188,6 +188,7 @@ class _Path:
         # The strong rule.
         candidates = self._outside(self.problem.l1_ratio * (2 * penalty - known))
         while True:
+            before = self.n_active, limit
             converged = self._minimise(bend, ridge, candidates, limit)
             self._look_at_all()
             gap = self._gap_to_the_first(bend)
@@ -195,6 +196,10 @@ class _Path:
             missed = self._outside(bend + limit)
             if not converged or not (gap or len(missed)):
                 return converged
+            # Rounding errors of a column far from zero look like a pull for ever.
+            is_stuck = before == (self.n_active, limit)
+            if is_stuck and np.isin(missed, candidates).all():
+                return False
             candidates = np.union1d(candidates[~self.is_active[candidates]], missed)
 
     def _outside(self, gradient: float) -> Indices:

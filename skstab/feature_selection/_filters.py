@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from skstab._checks import check_number, is_choice, naming
+from skstab._matrices import with_entries_once
 from skstab._statistics import column_ranges
 from skstab._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from skstab.feature_selection._discretise import interval_labels, value_labels
@@ -65,6 +66,7 @@ def read_data(X: Any, y: Any, target: Target) -> Data:
             ensure_min_samples=2,
             input_name="X",
         )
+    X = with_entries_once(X)
     if y is None:
         raise ValueError(
             "y is required: the score measures the dependence of each feature on it, got None"

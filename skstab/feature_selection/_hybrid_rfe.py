@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import check_parameters, is_bool, is_int, is_number, naming
 from skstab._compat import available_if
+from skstab._matrices import with_entries_once
 from skstab._typing import FloatArray, MatrixLike
 from skstab._undo import left_as_it_was
 from skstab._warnings import warn_user
@@ -294,6 +295,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
                 ensure_min_samples=2,
                 y_numeric=is_numeric,
             )
+            rows = with_entries_once(rows)
             labels = labels.astype(np.float64) if is_numeric else labels
         with naming("sample_weight"):
             rows, labels, weight = _weighted_rows(rows, labels, sample_weight)

@@ -219,4 +219,5 @@ def pair_correlations(X: MatrixLike, one: IndexArray, other: IndexArray) -> Floa
 def _some_columns(X: Any, columns: IndexArray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[:, columns]
-    return X[:, columns] if hasattr(X, "shape") else np.asarray(X)[:, columns]
+    rows = X.tocsc() if sparse.issparse(X) else np.asarray(X)
+    return rows[:, columns]

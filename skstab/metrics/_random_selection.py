@@ -101,7 +101,9 @@ def _shuffled(table: Any, rng: np.random.Generator) -> Table:
             for size in np.diff(filled.indptr)
         ]
         moved = sparse.csr_array(
-            (filled.data, np.concatenate(places), filled.indptr), shape=filled.shape
+            (filled.data, np.concatenate(places), filled.indptr),
+            shape=filled.shape,
+            copy=True,  # its entries move when they are sorted
         )
         moved.sort_indices()
     shuffled: Table = type(table)(moved)

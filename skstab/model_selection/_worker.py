@@ -261,10 +261,14 @@ def noise_scale(X: Any, scale: float) -> Any:
             "DataFrame"
         )
     table = X.to_numpy() if _is_polars(X) else X
+    try:
+        deviations = pd.DataFrame(table).std(axis=0, ddof=0).to_numpy(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"perturb={scale!r} adds noise to every entry, for which all columns of X must be numeric"
+        ) from error
     # Without the missing values, to which noise adds nothing.
-    return scale * np.nan_to_num(
-        pd.DataFrame(table).std(axis=0, ddof=0).to_numpy(np.float64)
-    )
+    return scale * np.nan_to_num(deviations)
 
 
 # -- collecting --------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.datasets import make_classification, make_regression
 
 from skstab.feature_selection import (
@@ -37,6 +37,30 @@ def test_welch_variance_is_finite_for_the_smallest_numbers_there_are(scale, X, y
     scores = welch_variance(X * scale, y)
     assert np.isfinite(scores).all()
     assert np.ptp(scores) > 0
+
+
+@pytest.mark.parametrize("kind", [csr_array, csc_array])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        HybridRFE(3, n_stable_features=1, standardize=True).fit,
+        welch_variance,
+        relieff,
+        information_gain,
+        symmetrical_uncertainty,
+    ],
+)
+def test_a_sparse_matrix_stays_as_the_caller_made_it(kind, fit):
+    X, y = CLASSES
+    values, starts = X.ravel(), np.arange(0, X.size + 1, X.shape[1])
+    places = np.tile(np.arange(X.shape[1])[::-1], len(X))
+    if kind is csc_array:
+        values, starts = X.T.ravel(), np.arange(0, X.size + 1, X.shape[0])
+        places = np.tile(np.arange(X.shape[0])[::-1], X.shape[1])
+    given = kind((values, places, starts), shape=X.shape)
+    before = given.indices.copy()
+    fit(given, y)
+    np.testing.assert_array_equal(given.indices, before)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -160,6 +160,17 @@ def test_a_path_that_does_not_converge_names_the_model_and_the_value(
     assert [str(one.message) for one in caught] == [message]
 
 
+def test_a_column_far_from_zero_does_not_hold_up_the_path():
+    # What rounding leaves of its gradient pulls for ever, though the solver sees nothing to do.
+    rng = np.random.default_rng(14)
+    X = rng.standard_normal((30, 6))
+    y = X[:, 0] + 0.1 * rng.standard_normal(30)
+    X[:, 2] += 1e15
+    with pytest.warns(ConvergenceWarning, match="the path of Lasso did not converge"):
+        models = linear_models(Lasso(max_iter=20), X, y, np.logspace(0, -2, 26))
+    assert models.coefs[:, 0, 0].max() > 0.9
+
+
 def watch_columns(monkeypatch):
     """How many columns each call of the solver has."""
     solved = []

@@ -243,6 +243,21 @@ def test_petals_are_substitutes():
     assert len(report.core) == 1
 
 
+def test_all_forms_of_the_data_give_the_same_report():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4))
+    X[:, 3] = X[:, 0]
+    runs = Runs(rng.random((10, 4)) < 0.5)
+    expected = feature_report(runs, X).table
+    forms = [
+        sparse.csr_array(X).asformat(kind)
+        for kind in ("bsr", "coo", "csc", "csr", "dia")
+    ]
+    frame = pytest.importorskip("polars").DataFrame(X, schema=list("abcd"))
+    for form in [*forms, frame, frame.to_arrow()]:
+        pd.testing.assert_frame_equal(feature_report(runs, form).table, expected)
+
+
 def test_groups_of_the_user_come_before_those_of_the_data():
     runs = Runs(np.eye(4, dtype=bool)[[0, 1, 2, 3]], feature_names=X_IRIS.columns)
     given_groups = feature_report(runs, X_IRIS, groups=["a", "b", "a", "b"]).frame()

@@ -174,6 +174,15 @@ def test_weights_are_permuted_within_each_run(form):
     assert len(seen) == 12 * 4
 
 
+def test_sparse_weights_stay_as_the_caller_made_them():
+    weights = sparse.random_array((5, 40), density=0.3, rng=0, format="csr")
+    before = weights.toarray()
+    random_selection_test(
+        weights, measure="importance_weighted", n_resamples=19, random_state=0
+    )
+    np.testing.assert_array_equal(weights.toarray(), before)
+
+
 def test_the_level_is_kept_and_an_agreement_is_noticed():
     rng = np.random.default_rng(0)
     sizes = np.array([2, 5, 9, 4, 4])
