@@ -316,6 +316,7 @@ GOOD = {
     "step": one_of(1, 0.2),
     "loss": one_of("logistic", "squared"),
     "support": one_of("refit", "consensus"),
+    "support_from": one_of("used", "selector"),
     "error_score": one_of(np.nan, 0.0, "raise"),
     "return_estimators": one_of(False),
     "verbose": one_of(0),
