@@ -351,7 +351,10 @@ def join_in_order(
     order = np.argsort(joined.split_numbers, kind="stable")
     if (np.diff(order) > 0).all():
         return joined, order
-    return replace(joined.take(order), n_failed=joined.n_failed), order
+    runs = joined.take(order)
+    # Tables as they are kept, which `replace` alone would make dense.
+    kept = runs.tables._asdict()
+    return replace(runs, **kept, n_failed=joined.n_failed), order
 
 
 def report_failures(runs: Sequence[Run], n_done: int, error_score: Any) -> None:

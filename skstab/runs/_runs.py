@@ -53,7 +53,14 @@ from skstab.runs._frames import from_frame, to_long
 from skstab.runs._outputs import Outputs, check_outputs
 from skstab.runs._packed import PackedSelection, Reading, Selection
 from skstab.runs._repr import html_of
-from skstab.runs._rows import check_width, in_one_form, stack_rows, stack_tables
+from skstab.runs._rows import (
+    Tables,
+    check_width,
+    in_one_form,
+    shows,
+    stack_rows,
+    stack_tables,
+)
 from skstab.runs._storage import read_fields, write_fields
 from skstab.runs._summary import ranks_of, share_of_runs, summary_columns
 
@@ -62,10 +69,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Runs"]
 
-_TABLES = ("supports", "importances", "coefs")
-_PER_RUN = ("row_predictions", "fit_times", "split_numbers", "pairs")
+_PER_RUN = (
+    *Tables._fields,
+    *("row_predictions", "fit_times", "split_numbers", "pairs"),
+)
 
 
+@shows(*Tables._fields)
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs:
     """What several runs of a feature selector selected: the value that measures, displays and reports take.
@@ -110,8 +120,10 @@ class Runs:
 
     Notes
     -----
-    All tables of one object have the same form, dense or CSR. Objects are values: their arrays are read-only views of
-    what was given, not copies; `take` and `concat` make new objects.
+    `supports`, `importances` and `coefs` are ndarrays whatever their values; only sparse tables of more than
+    10**8 cells stay CSR arrays. They are kept as `tables`, all dense or all CSR: as they were given, or in the form
+    that takes less memory where this package made them. Objects are values: their arrays are read-only; `take` and
+    `concat` make new objects.
 
     Examples
     --------
@@ -196,7 +208,7 @@ class Runs:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Pickles and copies do not keep arrays read-only.
         for name, value in state.items():
-            object.__setattr__(self, name, read_only(value))
+            vars(self)[name] = read_only(value)
 
     # -- making --------------------------------------------------------------------------------------------------------
 
@@ -380,8 +392,8 @@ class Runs:
             )
         tables = in_one_form(
             *(
-                stack_tables([getattr(part, name) for part in joined])
-                for name in _TABLES
+                stack_tables(list(tables))
+                for tables in zip(*(part.tables for part in joined), strict=True)
             ),
             best=True,
         )
@@ -425,10 +437,7 @@ class Runs:
             scores={name: values[rows] for name, values in self.scores.items()},
             row_losses={name: values[rows] for name, values in self.row_losses.items()},
             outputs=None if self.outputs is None else self.outputs.take(rows),
-            **{
-                name: rows_of(getattr(self, name), rows)
-                for name in (*_TABLES, *_PER_RUN)
-            },
+            **{name: rows_of(self._kept[name], rows) for name in _PER_RUN},
         )
 
     def in_pairs(self) -> Self:
@@ -467,10 +476,10 @@ class Runs:
         """
         labels, codes = group_codes(groups, self.n_features)
         return self._replace(
-            supports=sum_groups(self.supports, codes) > 0,
+            supports=sum_groups(self.tables.supports, codes) > 0,
             importances=None
-            if self.importances is None
-            else sum_groups(self.importances, codes),
+            if self.tables.importances is None
+            else sum_groups(self.tables.importances, codes),
             coefs=None,
             outputs=None,
             feature_names=labels,
@@ -480,20 +489,27 @@ class Runs:
         )
 
     def _replace(self, **changed: Any) -> Self:
-        return type(self)(
-            **{field.name: getattr(self, field.name) for field in fields(self)}
-            | changed
-        )
+        return type(self)(**self._kept | changed)
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        """The fields as they are kept."""
+        return {field.name: vars(self)[field.name] for field in fields(self)}
 
     # -- what the runs say ---------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return int(self.supports.shape[0])
+        return int(self.tables.supports.shape[0])
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return int(self.supports.shape[1])
+        return int(self.tables.supports.shape[1])
+
+    @property
+    def tables(self) -> Tables:
+        """The supports, importances and coefs as they are kept, ndarrays or CSR arrays: what large tables need."""
+        return Tables(*(vars(self)[name] for name in Tables._fields))
 
     def table_for(self, measure: MeasureLike) -> Any:
         """Return the table that a measure takes.
@@ -512,21 +528,20 @@ class Runs:
         chosen = get_measure(measure)
         if chosen.kind == "subset":
             return self._selected(chosen)
-        if self.importances is None:
+        importances = self.tables.importances
+        if importances is None:
             raise ValueError(
                 f"measure {chosen.name!r} compares importances, but {self.estimator_name or 'the selector'} has none; "
                 "give importance_getter, or choose a measure of sets such as 'nogueira'"
             )
-        return (
-            self.importances if chosen.kind == "weights" else ranks_of(self.importances)
-        )
+        return importances if chosen.kind == "weights" else ranks_of(importances)
 
     def _selected(self, measure: Measure) -> Any:
         if self.why_no_support is not None:
             raise ValueError(
                 f"measure {measure.name!r} compares selected features, but {self.why_no_support}"
             )
-        return self.supports
+        return self.tables.supports
 
     def stability(
         self, measure: MeasureLike = "nogueira", *, groups: ArrayLike | None = None
@@ -636,7 +651,7 @@ class Runs:
         import pandas as pd
 
         return pd.Series(
-            share_of_runs(self.supports), index=self._index(), name="frequency"
+            share_of_runs(self.tables.supports), index=self._index(), name="frequency"
         )
 
     def summary(self) -> pd.DataFrame:
@@ -652,10 +667,7 @@ class Runs:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            summary_columns(self.supports, self.importances, self.coefs),
-            index=self._index(),
-        )
+        return pd.DataFrame(summary_columns(*self.tables), index=self._index())
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate what was selected, one row for each selected feature of each run.
@@ -667,7 +679,7 @@ class Runs:
             any, `importance` and `coef`; a run that selected nothing has one row with a missing feature.
             `Runs.from_frame` reads it.
         """
-        return to_long(self.supports, self.importances, self.coefs, self.feature_names)
+        return to_long(*self.tables, self.feature_names)
 
     def _index(self) -> Any:
         import pandas as pd
@@ -687,8 +699,7 @@ class Runs:
         outputs = None if self.outputs is None else self.outputs.fields()
         write_fields(
             path,
-            {field.name: getattr(self, field.name) for field in fields(self)}
-            | {"outputs": outputs},
+            self._kept | {"outputs": outputs},
         )
 
     @classmethod
@@ -708,7 +719,7 @@ class Runs:
         return read_fields(path, [field.name for field in fields(cls)], cls)
 
     def __repr__(self) -> str:
-        mean = self.supports.sum() / max(len(self), 1)
+        mean = self.tables.supports.sum() / max(len(self), 1)
         parts = [
             f"{len(self)} runs",
             f"{self.n_features} features",
