@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 from skstab._compat import RunProgress, params_of_rows, take_rows
 from skstab._random import Seed, seeded
 from skstab._typing import IntArray
-from skstab._warnings import describe, warn_user
+from skstab._warnings import bounded, describe, warn_user
 from skstab.model_selection._resampling import pairs_of
 from skstab.model_selection._row_scores import RowScored, score_by_row
 from skstab.runs import (
@@ -210,7 +210,7 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
         return run._replace(scores={}, score_error=describe(error))
     # A multi-metric scorer returns the traceback of a metric that failed as its score.
     errors = [
-        score.strip().splitlines()[-1]
+        bounded(score.strip().splitlines()[-1])
         for score in scores.values()
         if isinstance(score, str)
     ]
