@@ -730,7 +730,8 @@ def test_one_inside_a_pipeline_inside_another(data):
     inner = stable(
         cv=BootstrapSplit(3, random_state=5), support="consensus", threshold=0.9
     )
-    outer = stable(make_pipeline(StandardScaler(), inner, l1_svc())).fit(X, y)
+    pipe = make_pipeline(StandardScaler(), inner, l1_svc())
+    outer = stable(pipe, support_from="selector").fit(X, y)
     expected = [
         clone(inner)
         .fit(StandardScaler().fit_transform(X[train]), y[train])
