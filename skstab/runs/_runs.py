@@ -33,6 +33,7 @@ from skstab.metrics import (
 from skstab.runs._collect import tables_of_estimators
 from skstab.runs._fields import (
     as_list,
+    check_counts,
     check_named,
     check_names,
     check_numbers,
@@ -43,6 +44,7 @@ from skstab.runs._fields import (
     check_vector,
     check_which,
     join_common,
+    join_counts,
     join_scores,
     join_vectors,
     number_on,
@@ -71,7 +73,7 @@ __all__ = ["Runs"]
 
 _PER_RUN = (
     *Tables._fields,
-    *("row_predictions", "fit_times", "split_numbers", "pairs"),
+    *("row_predictions", "row_counts", "fit_times", "split_numbers", "pairs"),
 )
 
 
@@ -96,6 +98,9 @@ class Runs:
         Losses of the rows that each run left out, NaN for the others, by the name of the score that is their mean.
     row_predictions : array-like of shape (n_runs, n_rows), default=None
         Predictions for the rows that each run left out, NaN for the others; classes by their number.
+    row_counts : array-like or sparse matrix of int of shape (n_runs, n_rows), default=None
+        How many times each run was trained on each row: 0 for the rows it left out, 2 or more where a bootstrap drew
+        a row again.
     fit_times : array-like of shape (n_runs,), default=None
         Seconds that each fit took.
     split_numbers : array-like of int of shape (n_runs,), default=None
@@ -147,6 +152,7 @@ class Runs:
     scores: dict[str, FloatArray]
     row_losses: dict[str, FloatArray]
     row_predictions: FloatArray | None
+    row_counts: Any
     fit_times: FloatArray | None
     split_numbers: IntArray
     pairs: IntArray | None
@@ -166,6 +172,7 @@ class Runs:
         scores: Mapping[str, ArrayLike] | None = None,
         row_losses: Mapping[str, ArrayLike] | None = None,
         row_predictions: ArrayLike | None = None,
+        row_counts: MatrixLike | None = None,
         fit_times: ArrayLike | None = None,
         split_numbers: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
@@ -187,6 +194,7 @@ class Runs:
             None
             if row_predictions is None
             else check_rows(row_predictions, "row_predictions", n_runs),
+            None if row_counts is None else check_counts(row_counts, n_runs),
             None if fit_times is None else check_vector(fit_times, "fit_times", n_runs),
             np.arange(n_runs)
             if split_numbers is None
@@ -362,7 +370,8 @@ class Runs:
         Parameters
         ----------
         parts : iterable of Runs
-            The runs to join. Tables that only some of them have are dropped. Splits and pairs that occurred in an
+            The runs to join. Tables that only some of them have are dropped, as are `row_counts` of data with different
+            numbers of rows. Splits and pairs that occurred in an
             earlier part count as others, and are numbered on.
         missing_score : float, default=nan
             The score of runs of a part that lacks a score of this name.
@@ -406,6 +415,7 @@ class Runs:
             ),
             row_losses=join_common([part.row_losses for part in joined]),
             row_predictions=join_vectors([part.row_predictions for part in joined]),
+            row_counts=join_counts([part.row_counts for part in joined]),
             fit_times=join_vectors([part.fit_times for part in joined]),
             split_numbers=number_on([part.split_numbers for part in joined]),
             pairs=number_on([part.pairs for part in joined]),
@@ -439,6 +449,17 @@ class Runs:
             outputs=None if self.outputs is None else self.outputs.take(rows),
             **{name: rows_of(self._kept[name], rows) for name in _PER_RUN},
         )
+
+    def without_rows(self) -> Self:
+        """Take everything but what is known about single rows.
+
+        Returns
+        -------
+        runs : Runs
+            Without `row_losses`, `row_predictions` and `row_counts`: nothing in it says which rows trained a run or
+            what was predicted for them, so that sites can share their runs and keep their records.
+        """
+        return self._replace(row_losses={}, row_predictions=None, row_counts=None)
 
     def in_pairs(self) -> Self:
         """Take the runs whose pair is complete, the two halves of each pair one after the other.

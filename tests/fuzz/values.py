@@ -338,7 +338,15 @@ GOOD = {
         one_of(1, 2, 20),
     ),
     **dict.fromkeys(
-        ("decoys", "ax", "n_iter", "outputs", "row_losses", "row_predictions"),
+        (
+            "decoys",
+            "ax",
+            "n_iter",
+            "outputs",
+            "row_losses",
+            "row_predictions",
+            "row_counts",
+        ),
         one_of(None),
     ),
     "thresholds": one_of((0.6, 0.9), (0.7, 0.7)),

@@ -58,6 +58,7 @@ def full_runs(form=np.asarray):
             "accuracy": [[0, np.nan, 1], [1, 1, np.nan], [0, 0, 0], [np.nan, 1, 0]]
         },
         row_predictions=[[1, np.nan, 0], [0, 1, np.nan], [1, 1, 1], [np.nan, 0, 0]],
+        row_counts=[[2, 0, 1], [1, 1, 0], [1, 1, 1], [0, 3, 0]],
         fit_times=[0.1, 0.2, 0.3, 0.4],
         split_numbers=[0, 1, 3, 4],
         pairs=[0, 0, 1, 2],
@@ -450,6 +451,35 @@ def test_joining_what_was_taken_apart_gives_the_same(form):
     )
     assert joined.n_failed == 0
     assert len({sparse.issparse(table) for table in joined.tables}) == 1
+
+
+def test_counts_of_rows_are_kept_sparse_and_refused_where_they_are_no_counts():
+    runs = full_runs()
+    assert sparse.issparse(runs.row_counts)
+    assert runs.row_counts.dtype == np.int32
+    assert runs.take([3, 0]).row_counts.toarray().tolist() == [[0, 3, 0], [2, 0, 1]]
+    for counts in ([[-1.0, 0]] * 4, [[0.5, 0]] * 4, [[1e300, 0]] * 4):
+        with pytest.raises(ValueError, match="row_counts must hold whole numbers"):
+            Runs(Z, row_counts=counts)
+    with pytest.raises(ValueError, match="row_counts must have one row for each of th"):
+        Runs(Z, row_counts=[[1, 0]] * 3)
+
+
+def test_counts_of_rows_of_other_data_are_dropped():
+    few, many = (Runs(Z, row_counts=np.ones((4, n), dtype=int)) for n in (3, 5))
+    assert Runs.concat([few, few]).row_counts.shape == (8, 3)
+    assert Runs.concat([few, many]).row_counts is None
+
+
+def test_runs_without_rows_have_nothing_about_single_rows():
+    runs = full_runs()
+    shared = runs.without_rows()
+    assert shared.row_losses == {}
+    assert (shared.row_predictions, shared.row_counts) == (None, None)
+    assert list(shared.scores) == list(runs.scores)
+    n_rows = runs.row_counts.shape[1]
+    for field in fields(shared):
+        assert n_rows not in np.shape(getattr(shared, field.name)), field.name
 
 
 def test_splits_and_pairs_are_numbered_on():
