@@ -4,15 +4,19 @@ import os
 import subprocess
 import sys
 from functools import wraps
+from importlib import import_module, metadata
 from pathlib import Path
 
+import iniconfig
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from skstab._engine.keys import digest_of
+from skstab._engine.keys import digest_of, versions_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -240,3 +244,59 @@ def test_what_a_script_defines_has_one_key_in_all_its_workers():
         check=False,
     )
     assert done.stdout.split() == ["refused", "refused"], done.stderr
+
+
+# -- versions ----------------------------------------------------------------------------------------------------------
+
+COMMON = {"skstab", "sklearn", "numpy", "scipy"}
+
+
+@pytest.fixture
+def function_of(monkeypatch, tmp_path):
+    """A function of a module inside a package, which may state its version."""
+
+    def make(name, version=None):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "__init__.py").write_text(f"__version__ = {version!r}\n")
+        (folder / "inside.py").write_text("def transform(X):\n    return X\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        return import_module(f"{name}.inside").transform
+
+    return make
+
+
+def test_versions_are_those_that_are_installed():
+    versions = versions_of(Lasso())
+    assert versions.keys() == COMMON
+    assert versions["numpy"] == metadata.version("numpy")
+    assert versions["sklearn"] == metadata.version("scikit-learn")
+
+
+@pytest.mark.parametrize(
+    "hidden_in",
+    [
+        FunctionTransformer,
+        lambda function: make_pipeline(FunctionTransformer(function), Lasso()),
+        lambda function: FunctionTransformer(kw_args={"a": [{(1, function)}]}),
+    ],
+    ids=["parameter", "pipeline", "set"],
+)
+def test_packages_are_found_however_deep_inside(function_of, hidden_in):
+    estimator = hidden_in(function_of("theirs", "1.2"))
+    assert versions_of(estimator).items() >= {("theirs", "1.2")}
+    sys.modules["theirs"].__version__ = "1.3"
+    assert versions_of(estimator)["theirs"] == "1.3"
+    for name in ("theirs", "theirs.inside"):
+        del sys.modules[name]
+
+
+def test_packages_without_a_stated_version_have_that_of_their_distribution():
+    without = FunctionTransformer(iniconfig.IniConfig.get)
+    assert versions_of(without)["iniconfig"] == metadata.version("iniconfig")
+    assert versions_of(FunctionTransformer(os.path.join)).keys() == COMMON
+
+
+def test_a_module_beside_a_script_has_no_version(function_of):
+    estimator = FunctionTransformer(function_of("beside_a_script"))
+    assert versions_of(estimator).keys() == COMMON

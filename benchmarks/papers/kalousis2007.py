@@ -38,7 +38,6 @@ from _tables import (
     show,
     title,
 )
-from scipy.sparse import issparse
 from scipy.stats import chi2
 from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
@@ -121,11 +120,7 @@ def inner_weights(selector: Any, getter: Any, X: Any, y: Any) -> Any:
     runs = StabilityCV(
         selector, cv=FOLDS, measure="pearson", importance_getter=getter
     ).fit(X, y)
-    return (
-        runs.importances_.toarray()
-        if issparse(runs.importances_)
-        else runs.importances_
-    )
+    return runs.importances_
 
 
 def places(weights: Any) -> Any:

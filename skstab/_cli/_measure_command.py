@@ -31,10 +31,10 @@ def run(options: argparse.Namespace) -> None:
     rows = [_row(name, runs, options) for name in _measures(runs)]
     about = {
         "file": options.file,
-        "kind": "supports" if runs.importances is None else "weights",
+        "kind": "supports" if runs.tables.importances is None else "weights",
         "n_runs": len(runs),
         "n_features": runs.n_features,
-        "mean_selected": float(runs.supports.sum() / len(runs)),
+        "mean_selected": float(runs.tables.supports.sum() / len(runs)),
         "method": options.method,
         "confidence_level": options.level,
     }
@@ -47,8 +47,11 @@ def run(options: argparse.Namespace) -> None:
 
 def _measures(runs: Runs) -> list[str]:
     """Names of the measures to report: those of sets only if some feature is left out."""
-    kinds = set() if runs.importances is None else {"weights", "ranking"}
-    if runs.importances is None or runs.supports.sum() < runs.n_features * len(runs):
+    kinds = set() if runs.tables.importances is None else {"weights", "ranking"}
+    if (
+        runs.tables.importances is None
+        or runs.tables.supports.sum() < runs.n_features * len(runs)
+    ):
         kinds.add("subset")
     return [
         str(name) for name, kind in measure_table()["kind"].items() if kind in kinds

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import cache
 from hashlib import blake2b, sha256
+from importlib import metadata
 from pickle import PicklingError
 from types import BuiltinFunctionType, FunctionType, NoneType
 from typing import Any
@@ -15,7 +17,7 @@ import pandas as pd
 from joblib.hashing import NumpyHasher
 from scipy.sparse import issparse
 
-__all__ = ["digest_of", "key_of_call"]
+__all__ = ["digest_of", "key_of_call", "versions_of"]
 
 # What its text says all of, with the type.
 _WRITTEN = (
@@ -53,6 +55,34 @@ def digest_of(**parts: Any) -> bytes:
 def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
     """The key of one of several calls: digests of what they have in common and of its own arguments, and its number."""
     return blake2b(common + own + number.to_bytes(8, "little"), digest_size=16).digest()
+
+
+def versions_of(estimator: Any) -> dict[str, str]:
+    """The versions of the packages that the results of an estimator depend on, by name.
+
+    These are skstab and what it computes with, and the packages of all classes and
+    functions in the estimator, however deep inside. What has no version of its own is left
+    out: modules of Python, and those beside a script.
+    """
+    packages = {"skstab", "sklearn", "numpy", "scipy"}
+    _object_digest("estimator", estimator, packages)
+    versions = {name: _version_of(name) for name in sorted(packages)}
+    return {name: version for name, version in versions.items() if version}
+
+
+def _version_of(package: str) -> str:
+    if package in sys.stdlib_module_names:
+        return ""
+    stated = getattr(sys.modules.get(package), "__version__", None)
+    if isinstance(stated, str):
+        return stated
+    return " ".join(map(metadata.version, _distributions().get(package, ())))
+
+
+@cache
+def _distributions() -> dict[str, list[str]]:
+    found = metadata.packages_distributions()  # which reads the files of all packages
+    return {package: sorted(set(names)) for package, names in found.items()}
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -123,9 +153,9 @@ def _arrays_of_values(values: Any) -> Iterator[Any]:
 # -- objects -----------------------------------------------------------------------------------------------------------
 
 
-def _object_digest(name: str, value: Any) -> bytes:
+def _object_digest(name: str, value: Any, packages: set[str] | None = None) -> bytes:
     try:
-        return _hash(value)
+        return _hash(value, packages)
     except (AttributeError, PicklingError, TypeError) as error:
         raise ValueError(
             f"checkpoint can't be used with this {name}, by which results are found again: it can't be pickled; define "
@@ -133,19 +163,31 @@ def _object_digest(name: str, value: Any) -> bytes:
         ) from error
 
 
-def _hash(value: Any) -> bytes:
-    # In a worker, large arrays are in a file.
-    return str(_Hasher(hash_name="md5", coerce_mmap=True).hash(value)).encode()
+def _hash(value: Any, packages: set[str] | None = None) -> bytes:
+    return str(_Hasher(packages).hash(value)).encode()
 
 
 class _Hasher(NumpyHasher):
-    """joblib's digest, the same in all processes also for sets and for what a script or a notebook defines."""
+    """joblib's digest, the same in all processes also for sets and for what a script or a notebook defines.
+
+    Parameters
+    ----------
+    packages : set of str, default=None
+        Where the packages of the functions and classes are noted that are met on the way.
+    """
 
     dispatch = NumpyHasher.dispatch.copy()
 
+    def __init__(self, packages: set[str] | None = None) -> None:
+        # In a worker, large arrays are in a file.
+        super().__init__(hash_name="md5", coerce_mmap=True)
+        self.packages = set() if packages is None else packages
+
     def save_global(self, obj: Any, name: str | None = None, **kwargs: Any) -> None:
         """Write a function or class by its name; in a worker, those of a script can't be imported from it."""
-        if getattr(obj, "__module__", None) != "__main__":
+        module = getattr(obj, "__module__", None) or ""
+        if module != "__main__":
+            self.packages.add(module.partition(".")[0])
             super().save_global(obj, name, **kwargs)
             return
         known = name or obj.__qualname__
@@ -156,7 +198,8 @@ class _Hasher(NumpyHasher):
 
     def save_set(self, items: Any) -> None:
         """Write a set in an order that does not depend on the process."""
-        self.save((type(items), sorted(map(_hash, items))))
+        digests = sorted(_hash(item, self.packages) for item in items)
+        self.save((type(items), digests))
 
     dispatch |= dict.fromkeys((FunctionType, BuiltinFunctionType, type), save_global)
     dispatch |= dict.fromkeys((set, frozenset), save_set)

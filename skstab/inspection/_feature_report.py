@@ -266,17 +266,17 @@ def _table(
 
 
 def _coefficients(runs: Runs, reference: Any) -> dict[str, Any]:
-    if runs.coefs is None:
+    if runs.tables.coefs is None:
         if reference is not None:
             raise ValueError(
                 "reference needs runs with coefficients, of a linear model with one output"
             )
         return {}
-    columns = coefficient_columns(runs.coefs) | sign_columns(runs.coefs)
+    columns = coefficient_columns(runs.tables.coefs) | sign_columns(runs.tables.coefs)
     if reference is None:
         return columns
     return columns | reference_columns(
-        runs.coefs, check_reference(reference, runs.n_features)
+        runs.tables.coefs, check_reference(reference, runs.n_features)
     )
 
 

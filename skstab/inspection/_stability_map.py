@@ -122,9 +122,10 @@ class FeatureStabilityMapDisplay:
             The display, not drawn yet.
         """
         runs = runs_of(estimator)
-        weights = runs.supports if runs.importances is None else runs.importances
+        supports, importances, _ = runs.tables
+        weights = supports if importances is None else importances
         return cls(
-            weights, supports=runs.supports, feature_names=runs.feature_names, like=like
+            weights, supports=supports, feature_names=runs.feature_names, like=like
         )
 
     @classmethod

@@ -174,7 +174,7 @@ class SupportRasterDisplay:
     def _selected(self, name: str) -> pd.DataFrame:
         import pandas as pd
 
-        runs, columns = coo_array(self.runs[name].supports).coords
+        runs, columns = coo_array(self.runs[name].tables.supports).coords
         return pd.DataFrame(
             {
                 "selector": name,
@@ -223,7 +223,8 @@ class SupportRasterDisplay:
     def _columns(self, order: str, top_k: int | None) -> np.ndarray:
         check_order(order)
         counts = sum(
-            np.asarray(runs.supports.sum(axis=0)).ravel() for runs in self.runs.values()
+            np.asarray(runs.tables.supports.sum(axis=0)).ravel()
+            for runs in self.runs.values()
         )
         columns = most_frequent(counts)[:top_k]
         return np.sort(columns) if order == "column" else columns
@@ -315,6 +316,5 @@ class SupportRasterDisplay:
 
 
 def _dense(runs: Runs) -> np.ndarray:
-    return np.asarray(
-        runs.supports.toarray() if issparse(runs.supports) else runs.supports
-    )
+    table = runs.tables.supports
+    return np.asarray(table.toarray() if issparse(table) else table)

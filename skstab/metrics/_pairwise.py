@@ -118,16 +118,20 @@ def jaccard_similarity(
     return np.divide(shared, union, out=np.ones_like(shared), where=union > 0)
 
 
-# Above this share of selected entries, one BLAS product is faster than the sparse one.
-_DENSE_SHARE = 0.1
+# How many products of a BLAS call take the time of one product of two selected entries.
+_BLAS_ADVANTAGE = 128
 _MAX_BLAS_RUNS = 2**13
 
 
 def intersections(supports: Supports) -> Iterator[tuple[slice, FloatArray]]:
     """Yield blocks of rows of the matrix |s_i ∩ s_j|."""
-    share = supports.sizes.sum() / (supports.n_runs * supports.n_features)
-    if share > _DENSE_SHARE and supports.n_runs <= _MAX_BLAS_RUNS:
-        yield slice(None), _blas_intersections(supports)
+    counts = supports.counts.astype(np.float64)
+    used = np.flatnonzero(counts)
+    blas_products = supports.n_runs**2 * len(used)
+    sparse_products = counts @ counts
+    is_blas_faster = blas_products < _BLAS_ADVANTAGE * sparse_products
+    if is_blas_faster and supports.n_runs <= _MAX_BLAS_RUNS:
+        yield slice(None), _blas_intersections(supports, used)
         return
     csr, step = supports.csr, max(1, _BLOCK_ENTRIES // supports.n_runs)
     for start in range(0, supports.n_runs, step):
@@ -135,13 +139,13 @@ def intersections(supports: Supports) -> Iterator[tuple[slice, FloatArray]]:
         yield runs, (csr[runs] @ csr.T).toarray()
 
 
-def _blas_intersections(supports: Supports) -> FloatArray:
-    """All |s_i ∩ s_j|, a block of features at a time so that only that block is ever dense floats."""
+def _blas_intersections(supports: Supports, used: IntArray) -> FloatArray:
+    """All |s_i ∩ s_j|, a block of used features at a time so that only that block is ever dense floats."""
     matrix = supports.matrix.tocsc() if supports.is_sparse else supports.matrix
     shared = np.zeros((supports.n_runs, supports.n_runs))
     step = max(1, _BLOCK_ENTRIES // supports.n_runs)
-    for start in range(0, supports.n_features, step):
-        block = matrix[:, start : start + step]
+    for start in range(0, len(used), step):
+        block = matrix[:, used[start : start + step]]
         # Counts up to the width of a block are exact in single precision.
         block = (block.toarray() if supports.is_sparse else block).astype(np.float32)
         shared += block @ block.T

@@ -26,7 +26,7 @@ def mean_overlap(a: Runs, b: Runs, measure: Measure) -> float:
 
 def shared_features(a: Runs, b: Runs) -> float:
     """Mean number of features that two selectors both select on the same resample."""
-    first, second = (sparse.csr_array(runs.supports) for runs in (a, b))
+    first, second = (sparse.csr_array(runs.tables.supports) for runs in (a, b))
     return float(first.multiply(second).sum() / len(a))
 
 

@@ -568,7 +568,7 @@ def _score_pvalue(
 def _stability_of_pairs(measure: Measure, runs: Runs) -> FloatArray:
     """Value of each pair; their mean is the stability. Nothing selected is no agreement, though trivially stable."""
     pairs = runs.in_pairs()
-    if measure.within_pairs is None or not pairs.supports.sum():
+    if measure.within_pairs is None or not pairs.tables.supports.sum():
         return np.zeros(max(len(pairs) // 2, 1))
     _, values = measure.within_pairs(measure.check(pairs))
     return values

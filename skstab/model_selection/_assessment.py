@@ -352,7 +352,7 @@ def _why_unknown(found: SelectorAssessment) -> str:
 
 def selects_rarely(runs: Runs) -> bool:
     """Whether most runs select nothing."""
-    return bool(np.mean(np.asarray(runs.supports.sum(axis=1)) == 0) > 0.5)
+    return bool(np.mean(np.asarray(runs.tables.supports.sum(axis=1)) == 0) > 0.5)
 
 
 def as_of_pairs(values: Sequence[FloatArray], n_pairs: int) -> FloatArray:

@@ -164,7 +164,7 @@ class SelectorComparison:
             "stability": interval.estimate,
             "stability_low": interval.low,
             "stability_high": interval.high,
-            "n_features": float(runs.supports.sum() / len(runs)),
+            "n_features": float(runs.tables.supports.sum() / len(runs)),
             "fit_time": float(np.mean(runs.fit_times))
             if runs.fit_times is not None
             else np.nan,
@@ -224,7 +224,7 @@ class SelectorComparison:
             Selectors by selectors; on the diagonal the mean number of features that each selects.
         """
         return self._table_of_pairs(
-            shared_features, lambda runs: float(runs.supports.sum() / len(runs))
+            shared_features, lambda runs: float(runs.tables.supports.sum() / len(runs))
         )
 
     def agreement(self) -> pd.DataFrame:

@@ -231,7 +231,7 @@ def _measured(runs: Runs, measure: Measure) -> dict[str, float]:
 def _interval_where_defined(runs: Runs, measure: Measure) -> StabilityInterval:
     """Interval, or NaN with a warning where sizes vary and the measure does not allow it: other candidates may not."""
     defined = measure.properties is None or measure.properties.fully_defined
-    if defined or np.ptp(np.asarray(runs.supports.sum(axis=1))) == 0:
+    if defined or np.ptp(np.asarray(runs.tables.supports.sum(axis=1))) == 0:
         return runs.estimate(measure)
     warn_user(
         f"the {measure.name} measure is not defined for runs that select different numbers of features, and missing "

@@ -26,6 +26,7 @@ from skstab.model_selection._worker import (
     RunPlan,
     Task,
     collect,
+    counts_of_rows,
     rows_left_out,
     score_on,
 )
@@ -273,6 +274,7 @@ class Gathered:
         self, plan: RunPlan, candidates: Sequence[Candidate], n_rows: int
     ) -> None:
         self.plan, self.n_rows = plan, n_rows
+        self.row_counts: Any = None  # of all resamples, counted once
         self.runs: list[list[Run]] = [[] for _ in candidates]
         self.score_times: list[list[float]] = [[] for _ in candidates]
         self.sums: dict[tuple[int, str], FloatArray] = defaultdict(
@@ -331,7 +333,16 @@ class Gathered:
     def collect(self, number: int, splits: Sequence[Any], **declared: Any) -> Runs:
         """Make the `Runs` of one candidate; what they are made of is dropped."""
         runs, self.runs[number] = self.runs[number], []
-        return collect(runs, self.plan, splits, n_rows=self.n_rows, **declared)
+        if self.row_counts is None:
+            self.row_counts = counts_of_rows(splits, self.n_rows)
+        return collect(
+            runs,
+            self.plan,
+            splits,
+            n_rows=self.n_rows,
+            row_counts=self.row_counts,
+            **declared,
+        )
 
 
 def report_failures(

@@ -161,11 +161,12 @@ class StabilityCV(
 
     Attributes
     ----------
-    supports_ : ndarray or csr_array of bool of shape (n_runs, n_features)
-        What each run selected; for a model that drops nothing, the features with an importance other than zero.
-    importances_ : ndarray or csr_array of shape (n_runs, n_features)
+    supports_ : ndarray of bool of shape (n_runs, n_features)
+        What each run selected; for a model that drops nothing, the features with an importance other than zero. A
+        `csr_array` only where the table would have more than 10**8 cells.
+    importances_ : ndarray of shape (n_runs, n_features)
         How important each feature was in each run, not negative, zero outside the support; None for selectors without
-        weights.
+        weights. A `csr_array` in the same cases. Signed coefficients are in `runs_.coefs`.
     scores_ : dict of ndarray of shape (n_runs,)
         The scores of each run, by the name of the scorer (`score` for a callable or for `scoring=None`).
     stability_ : float
@@ -549,12 +550,12 @@ class StabilityCV(
 
     @property
     def supports_(self) -> Any:
-        """What each run selected."""
+        """What each run selected, an ndarray up to 10**8 cells."""
         return self.runs_.supports
 
     @property
     def importances_(self) -> Any:
-        """How important each feature was in each run."""
+        """How important each feature was in each run, an ndarray up to 10**8 cells."""
         return self.runs_.importances
 
     @property

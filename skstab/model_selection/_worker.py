@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
 from skstab._random import Seed, seeded
 from skstab._typing import IntArray
-from skstab._warnings import describe, warn_user
+from skstab._warnings import bounded, describe, warn_user
 from skstab.model_selection._resampling import pairs_of
 from skstab.model_selection._row_scores import RowScored, score_by_row
 from skstab.runs import (
@@ -210,7 +210,7 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
         return run._replace(scores={}, score_error=describe(error))
     # A multi-metric scorer returns the traceback of a metric that failed as its score.
     errors = [
-        score.strip().splitlines()[-1]
+        bounded(score.strip().splitlines()[-1])
         for score in scores.values()
         if isinstance(score, str)
     ]
@@ -281,12 +281,14 @@ def collect(
     *,
     numbers: Sequence[int] | None = None,
     n_rows: int,
+    row_counts: Any = None,
     **declared: Any,
 ) -> Runs:
     """Put runs together; failed ones are only counted.
 
     `numbers` has the number of the split of each run, None for the first splits; `declared` is what all runs have in
-    common: their number of features and further fields of `Runs`.
+    common: their number of features and further fields of `Runs`. `row_counts` are those of all splits, where they are
+    known already.
     """
     done = [run for run in runs if run.fit_error is None]
     seen = dict.fromkeys(name for run in done for name in run.scores or ())
@@ -299,6 +301,10 @@ def collect(
     )
     of_done = of_all[np.flatnonzero([run.fit_error is None for run in runs])]
     pairs = pairs_of(splits)
+    if row_counts is None:
+        row_counts = counts_of_rows([splits[number] for number in of_done], n_rows)
+    elif len(of_done) < len(splits):  # otherwise the candidates of a search share it
+        row_counts = row_counts[of_done]
     return Runs.from_selections(
         [run.selection for run in done if run.selection is not None],
         scores={
@@ -311,10 +317,22 @@ def collect(
         split_numbers=of_done,
         pairs=None if pairs is None else pairs[of_done],
         n_failed=len(runs) - len(done),
+        row_counts=row_counts,
         **row_tables(
             done, [splits[number][1] for number in of_done.tolist()], plan, n_rows
         ),
         **declared,
+    )
+
+
+def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
+    """How often each split trains on each row, splits × rows."""
+    drawn = [np.unique(train, return_counts=True) for train, _ in splits]
+    indptr = np.cumsum([0, *(len(rows) for rows, _ in drawn)])
+    rows = np.concatenate([rows for rows, _ in drawn])
+    counts = np.concatenate([counts for _, counts in drawn])
+    return csr_array(
+        (counts.astype(np.int32), rows, indptr), shape=(len(splits), n_rows)
     )
 
 
@@ -355,7 +373,10 @@ def join_in_order(
     order = np.argsort(joined.split_numbers, kind="stable")
     if (np.diff(order) > 0).all():
         return joined, order
-    return replace(joined.take(order), n_failed=joined.n_failed), order
+    runs = joined.take(order)
+    # Tables as they are kept, which `replace` alone would make dense.
+    kept = runs.tables._asdict()
+    return replace(runs, **kept, n_failed=joined.n_failed), order
 
 
 def report_failures(runs: Sequence[Run], n_done: int, error_score: Any) -> None:

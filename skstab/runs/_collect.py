@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skstab._checks import check_support_from, naming
-from skstab.runs._rows import in_one_form
+from skstab.runs._rows import Row, as_shown, stack_rows
 from skstab.runs._selection import (
     last_step_of,
     selection_of,
@@ -42,8 +42,9 @@ def collect_supports(
 
     Returns
     -------
-    supports : ndarray or csr_array of bool of shape (n_runs, n_features)
-        One row for each run, in the columns of the estimators' input; sparse when that is smaller.
+    supports : ndarray of bool of shape (n_runs, n_features)
+        One row for each run, in the columns of the estimators' input; a `csr_array` only where it would have more than
+        10**8 cells.
 
     See Also
     --------
@@ -72,32 +73,27 @@ def collect_supports(
         if hasattr(source, "fit")
         else _supports_of_runs(_estimators(source), support_from)
     )
-    (table,) = in_one_form(supports, best=True)
-    return table
+    return as_shown(supports)
 
 
-def tables_of_estimators(fitted: Any, support_from: str) -> tuple[Any, Any, Any, Any]:
+def tables_of_estimators(fitted: Any, support_from: str) -> tuple[Any, ...]:
     """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
     if hasattr(fitted, "fit"):
-        return (
-            collect_supports(fitted, support_from=support_from),
-            None,
-            None,
-            getattr(fitted, "feature_names_in_", None),
-        )
+        names = getattr(fitted, "feature_names_in_", None)
+        return collect_supports(fitted, support_from=support_from), None, None, names
     runs = _estimators(fitted)
-    supports = collect_supports(runs, support_from=support_from)
-    importances, coefs = zip(
-        *(_weights_of(run, support_from) for run in runs), strict=True
+    supports, n_features = _supports_as_rows(runs, support_from)
+    weights = [_weights_of(run, support_from) for run in runs]
+    importances, coefs = zip(*weights, strict=True)
+    tables = stack_rows(
+        [(supports, bool), (importances, np.float64), (coefs, np.float64)], n_features
     )
-    names = next(
-        (run.feature_names_in_ for run in runs if hasattr(run, "feature_names_in_")),
-        None,
-    )
-    return supports, _stacked(importances), _stacked(coefs), names
+    named = (run for run in runs if hasattr(run, "feature_names_in_"))
+    first = next(named, None)
+    return *tables, None if first is None else first.feature_names_in_
 
 
-def _weights_of(run: Any, support_from: str) -> tuple[Any, Any]:
+def _weights_of(run: Any, support_from: str) -> tuple[Row | None, Row | None]:
     """Read importances, in the units of the features, and coefficients; None where they cannot be read."""
     try:
         chosen = selection_of(
@@ -105,12 +101,8 @@ def _weights_of(run: Any, support_from: str) -> tuple[Any, Any]:
         )
     except ValueError:  # its support is known all the same
         return None, None
-    return chosen.importances, chosen.coef
-
-
-def _stacked(rows: Iterable[Any]) -> Any:
-    rows = list(rows)
-    return None if any(row is None for row in rows) else np.vstack(rows)
+    packed = chosen.packed()
+    return packed.importances, packed.coef
 
 
 def _estimators(source: Any) -> list[Any]:
@@ -131,12 +123,21 @@ def _estimators(source: Any) -> list[Any]:
     return runs
 
 
-def _supports_of_runs(runs: list[Any], support_from: str) -> np.ndarray:
-    supports = [
-        _support_of_run(position, run, support_from)
-        for position, run in enumerate(runs)
-    ]
-    counts = sorted({len(support) for support in supports})
+def _supports_of_runs(runs: list[Any], support_from: str) -> Any:
+    rows, n_features = _supports_as_rows(runs, support_from)
+    (table,) = stack_rows([(rows, bool)], n_features)
+    return table
+
+
+def _supports_as_rows(runs: list[Any], support_from: str) -> tuple[list[Row], int]:
+    """Read what each run selected, packed, and the number of features."""
+    rows = []
+    widths = set()
+    for position, run in enumerate(runs):
+        support = _support_of_run(position, run, support_from)
+        rows.append(Row.of(support))
+        widths.add(len(support))
+    counts = sorted(widths)
     if len(counts) > 1:
         raise ValueError(
             f"the estimators must be fitted on the same features, got different numbers of features: {counts}"
@@ -154,7 +155,7 @@ def _supports_of_runs(runs: list[Any], support_from: str) -> np.ndarray:
         raise ValueError(
             "the estimators must be fitted on the same features, got different names or order"
         )
-    return np.vstack(supports)
+    return rows, counts[0]
 
 
 def _support_of_run(position: int, run: Any, support_from: str) -> np.ndarray:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, issparse, vstack
 
 from skstab._checks import naming
 from skstab._matrices import as_weights
@@ -13,6 +14,7 @@ from skstab._typing import BoolArray, FloatArray, IntArray, NamesLike
 
 __all__ = [
     "as_list",
+    "check_counts",
     "check_named",
     "check_names",
     "check_numbers",
@@ -23,6 +25,7 @@ __all__ = [
     "check_vector",
     "check_which",
     "join_common",
+    "join_counts",
     "join_scores",
     "join_vectors",
     "number_on",
@@ -131,6 +134,25 @@ def check_rows(values: Any, name: str, n_runs: int) -> FloatArray:
     return table
 
 
+def check_counts(values: Any, n_runs: int) -> Any:
+    """Check how often each run was trained on each row, and keep it as CSR."""
+    is_kept = issparse(values) and values.format == "csr" and values.dtype == np.int32
+    counts = (
+        values if is_kept else csr_array(as_weights(values, "row_counts", least_runs=0))
+    )
+    if counts.shape[0] != n_runs:
+        raise ValueError(
+            f"row_counts must have one row for each of the {n_runs} runs, got shape {counts.shape}"
+        )
+    numbers = counts.data
+    if ((numbers < 0) | (numbers % 1 != 0) | (numbers >= 2**31)).any():
+        raise ValueError("row_counts must hold whole numbers that are not negative")
+    return csr_array(
+        (numbers.astype(np.int32, copy=False), counts.indices, counts.indptr),
+        shape=counts.shape,
+    )
+
+
 def check_refit(mask: Any, n_features: int) -> BoolArray:
     """Check a mask of features."""
     with naming("refit"):
@@ -186,6 +208,15 @@ def join_common(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]
                 f"row_losses[{name!r}] of parts must be of the same rows, got {sorted(widths)} rows"
             )
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def join_counts(parts: Sequence[Any]) -> Any:
+    """Put counts of rows one below the other; None where one is missing, or where the data have other rows."""
+    if any(part is None for part in parts):
+        return None
+    if len({part.shape[1] for part in parts}) > 1:
+        return None
+    return vstack(parts, format="csr")
 
 
 def join_scores(

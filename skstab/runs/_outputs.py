@@ -14,7 +14,7 @@ from skstab._matrices import as_masks, read_only
 from skstab._typing import BoolArray, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import get_measure
 from skstab.runs._fields import check_which
-from skstab.runs._rows import in_one_form
+from skstab.runs._rows import in_one_form, shows
 from skstab.runs._summary import share_of_runs
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class RunOutputs(NamedTuple):
     support: BoolArray
 
 
+@shows("supports")
 @dataclass(frozen=True, eq=False, repr=False)
 class Outputs:
     """Which outputs of an encoder several runs selected, where one input has many (one-hot, splines, bins).
@@ -88,7 +89,7 @@ class Outputs:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
-            object.__setattr__(self, name, read_only(value))
+            vars(self)[name] = read_only(value)
 
     @classmethod
     def of_runs(cls, runs: Sequence[RunOutputs | None]) -> Self | None:
@@ -108,9 +109,9 @@ class Outputs:
             return None
         keys, places = _places([_keys(part.names, part.inputs) for part in known])
         columns = [
-            place[sparse.csr_array(part.supports[[run]]).indices]
+            place[sparse.csr_array(part.kept[[run]]).indices]
             for place, part in zip(places, known, strict=True)
-            for run in range(part.supports.shape[0])
+            for run in range(len(part))
         ]
         return cls._of_columns(keys, columns)
 
@@ -134,11 +135,11 @@ class Outputs:
     def take(self, rows: IntArray) -> Self:
         """Take some of the runs."""
         chosen = check_which(rows, len(self), "rows")
-        return type(self)(self.supports[chosen], names=self.names, inputs=self.inputs)
+        return type(self)(self.kept[chosen], names=self.names, inputs=self.inputs)
 
     def fields(self) -> dict[str, Any]:
         """What to store."""
-        return {"supports": self.supports, "names": self.names, "inputs": self.inputs}
+        return {"supports": self.kept, "names": self.names, "inputs": self.inputs}
 
     def stability(self, measure: MeasureLike = "nogueira") -> float:
         """Stability of the runs in the outputs, by a measure of sets.
@@ -159,7 +160,7 @@ class Outputs:
             raise ValueError(
                 f"measure {chosen.name!r} compares importances, but outputs have only supports"
             )
-        return chosen(self.supports, name="the outputs")
+        return chosen(self.kept, name="the outputs")
 
     def frequencies(self) -> pd.Series[float]:
         """Share of the runs that selected each output.
@@ -172,13 +173,18 @@ class Outputs:
         import pandas as pd
 
         return pd.Series(
-            share_of_runs(self.supports),
+            share_of_runs(self.kept),
             index=pd.Index(self.names, name="output"),
             name="frequency",
         )
 
     def __len__(self) -> int:
-        return int(self.supports.shape[0])
+        return int(self.kept.shape[0])
+
+    @property
+    def kept(self) -> Any:
+        """The supports as they are kept, an ndarray or a CSR array."""
+        return vars(self)["supports"]
 
     def __repr__(self) -> str:
         n_inputs = len(np.unique(self.inputs))

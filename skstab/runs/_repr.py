@@ -31,7 +31,7 @@ def html_of(runs: Runs, heading: str = "") -> str:
 
 
 def _text(runs: Runs) -> str:
-    mean = runs.supports.sum() / max(len(runs), 1)
+    mean = runs.tables.supports.sum() / max(len(runs), 1)
     scores = "".join(
         f"<br>{escape(name)} {_mean(scores)}" for name, scores in runs.scores.items()
     )

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
 
 from skstab._checks import is_int
 
-_FEW = 256  # entries of a row for which bits are not worth while
+Made = TypeVar("Made")
 
-__all__ = ["Row", "check_width", "in_one_form", "stack_rows", "stack_tables"]
+_FEW = 256  # entries of a row for which bits are not worth while
+_SHOWN = 10**8  # cells of the largest table that is shown as an ndarray
+
+__all__ = [
+    "Row",
+    "Tables",
+    "as_shown",
+    "check_width",
+    "in_one_form",
+    "shows",
+    "stack_rows",
+    "stack_tables",
+]
 
 
 class Row(NamedTuple):
@@ -50,6 +63,38 @@ class Row(NamedTuple):
     def values(self) -> Any:
         """What they are."""
         return np.ones(self.size, dtype=bool) if self.data is None else self.data
+
+
+class Tables(NamedTuple):
+    """The tables of runs, all ndarrays or all CSR arrays; None for those that the runs do not have."""
+
+    supports: Any
+    importances: Any
+    coefs: Any
+
+
+def as_shown(table: Any) -> Any:
+    """Return a table as users see it: an ndarray whatever its values, CSR only where it is very large."""
+    if not sparse.issparse(table) or np.prod(table.shape, dtype=float) > _SHOWN:
+        return table
+    dense = table.toarray()
+    dense.flags.writeable = False  # what is written into a copy would be lost
+    return dense
+
+
+def shows(*names: str) -> Callable[[type[Made]], type[Made]]:
+    """Decorate a class whose tables of these names are kept in any form and looked at as users see them."""
+
+    def decorated(kind: type[Made]) -> type[Made]:
+        for name in names:
+            setattr(kind, name, property(partial(_shown, name)))
+        return kind
+
+    return decorated
+
+
+def _shown(name: str, kept: Any) -> Any:
+    return as_shown(vars(kept)[name])
 
 
 def check_width(n_features: Any, rows: Sequence[Row]) -> None:

@@ -33,6 +33,7 @@ from skstab.metrics import (
 from skstab.runs._collect import tables_of_estimators
 from skstab.runs._fields import (
     as_list,
+    check_counts,
     check_named,
     check_names,
     check_numbers,
@@ -43,6 +44,7 @@ from skstab.runs._fields import (
     check_vector,
     check_which,
     join_common,
+    join_counts,
     join_scores,
     join_vectors,
     number_on,
@@ -53,7 +55,14 @@ from skstab.runs._frames import from_frame, to_long
 from skstab.runs._outputs import Outputs, check_outputs
 from skstab.runs._packed import PackedSelection, Reading, Selection
 from skstab.runs._repr import html_of
-from skstab.runs._rows import check_width, in_one_form, stack_rows, stack_tables
+from skstab.runs._rows import (
+    Tables,
+    check_width,
+    in_one_form,
+    shows,
+    stack_rows,
+    stack_tables,
+)
 from skstab.runs._storage import read_fields, write_fields
 from skstab.runs._summary import ranks_of, share_of_runs, summary_columns
 
@@ -62,10 +71,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Runs"]
 
-_TABLES = ("supports", "importances", "coefs")
-_PER_RUN = ("row_predictions", "fit_times", "split_numbers", "pairs")
+_PER_RUN = (
+    *Tables._fields,
+    *("row_predictions", "row_counts", "fit_times", "split_numbers", "pairs"),
+)
 
 
+@shows(*Tables._fields)
 @dataclass(frozen=True, eq=False, repr=False)
 class Runs:
     """What several runs of a feature selector selected: the value that measures, displays and reports take.
@@ -86,6 +98,9 @@ class Runs:
         Losses of the rows that each run left out, NaN for the others, by the name of the score that is their mean.
     row_predictions : array-like of shape (n_runs, n_rows), default=None
         Predictions for the rows that each run left out, NaN for the others; classes by their number.
+    row_counts : array-like or sparse matrix of int of shape (n_runs, n_rows), default=None
+        How many times each run was trained on each row: 0 for the rows it left out, 2 or more where a bootstrap drew
+        a row again.
     fit_times : array-like of shape (n_runs,), default=None
         Seconds that each fit took.
     split_numbers : array-like of int of shape (n_runs,), default=None
@@ -110,8 +125,10 @@ class Runs:
 
     Notes
     -----
-    All tables of one object have the same form, dense or CSR. Objects are values: their arrays are read-only views of
-    what was given, not copies; `take` and `concat` make new objects.
+    `supports`, `importances` and `coefs` are ndarrays whatever their values; only sparse tables of more than
+    10**8 cells stay CSR arrays. They are kept as `tables`, all dense or all CSR: as they were given, or in the form
+    that takes less memory where this package made them. Objects are values: their arrays are read-only; `take` and
+    `concat` make new objects.
 
     Examples
     --------
@@ -135,6 +152,7 @@ class Runs:
     scores: dict[str, FloatArray]
     row_losses: dict[str, FloatArray]
     row_predictions: FloatArray | None
+    row_counts: Any
     fit_times: FloatArray | None
     split_numbers: IntArray
     pairs: IntArray | None
@@ -154,6 +172,7 @@ class Runs:
         scores: Mapping[str, ArrayLike] | None = None,
         row_losses: Mapping[str, ArrayLike] | None = None,
         row_predictions: ArrayLike | None = None,
+        row_counts: MatrixLike | None = None,
         fit_times: ArrayLike | None = None,
         split_numbers: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
@@ -175,6 +194,7 @@ class Runs:
             None
             if row_predictions is None
             else check_rows(row_predictions, "row_predictions", n_runs),
+            None if row_counts is None else check_counts(row_counts, n_runs),
             None if fit_times is None else check_vector(fit_times, "fit_times", n_runs),
             np.arange(n_runs)
             if split_numbers is None
@@ -196,7 +216,7 @@ class Runs:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Pickles and copies do not keep arrays read-only.
         for name, value in state.items():
-            object.__setattr__(self, name, read_only(value))
+            vars(self)[name] = read_only(value)
 
     # -- making --------------------------------------------------------------------------------------------------------
 
@@ -350,7 +370,8 @@ class Runs:
         Parameters
         ----------
         parts : iterable of Runs
-            The runs to join. Tables that only some of them have are dropped. Splits and pairs that occurred in an
+            The runs to join. Tables that only some of them have are dropped, as are `row_counts` of data with different
+            numbers of rows. Splits and pairs that occurred in an
             earlier part count as others, and are numbered on.
         missing_score : float, default=nan
             The score of runs of a part that lacks a score of this name.
@@ -380,8 +401,8 @@ class Runs:
             )
         tables = in_one_form(
             *(
-                stack_tables([getattr(part, name) for part in joined])
-                for name in _TABLES
+                stack_tables(list(tables))
+                for tables in zip(*(part.tables for part in joined), strict=True)
             ),
             best=True,
         )
@@ -394,6 +415,7 @@ class Runs:
             ),
             row_losses=join_common([part.row_losses for part in joined]),
             row_predictions=join_vectors([part.row_predictions for part in joined]),
+            row_counts=join_counts([part.row_counts for part in joined]),
             fit_times=join_vectors([part.fit_times for part in joined]),
             split_numbers=number_on([part.split_numbers for part in joined]),
             pairs=number_on([part.pairs for part in joined]),
@@ -425,11 +447,19 @@ class Runs:
             scores={name: values[rows] for name, values in self.scores.items()},
             row_losses={name: values[rows] for name, values in self.row_losses.items()},
             outputs=None if self.outputs is None else self.outputs.take(rows),
-            **{
-                name: rows_of(getattr(self, name), rows)
-                for name in (*_TABLES, *_PER_RUN)
-            },
+            **{name: rows_of(self._kept[name], rows) for name in _PER_RUN},
         )
+
+    def without_rows(self) -> Self:
+        """Take everything but what is known about single rows.
+
+        Returns
+        -------
+        runs : Runs
+            Without `row_losses`, `row_predictions` and `row_counts`: nothing in it says which rows trained a run or
+            what was predicted for them, so that sites can share their runs and keep their records.
+        """
+        return self._replace(row_losses={}, row_predictions=None, row_counts=None)
 
     def in_pairs(self) -> Self:
         """Take the runs whose pair is complete, the two halves of each pair one after the other.
@@ -467,10 +497,10 @@ class Runs:
         """
         labels, codes = group_codes(groups, self.n_features)
         return self._replace(
-            supports=sum_groups(self.supports, codes) > 0,
+            supports=sum_groups(self.tables.supports, codes) > 0,
             importances=None
-            if self.importances is None
-            else sum_groups(self.importances, codes),
+            if self.tables.importances is None
+            else sum_groups(self.tables.importances, codes),
             coefs=None,
             outputs=None,
             feature_names=labels,
@@ -480,20 +510,27 @@ class Runs:
         )
 
     def _replace(self, **changed: Any) -> Self:
-        return type(self)(
-            **{field.name: getattr(self, field.name) for field in fields(self)}
-            | changed
-        )
+        return type(self)(**self._kept | changed)
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        """The fields as they are kept."""
+        return {field.name: vars(self)[field.name] for field in fields(self)}
 
     # -- what the runs say ---------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return int(self.supports.shape[0])
+        return int(self.tables.supports.shape[0])
 
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return int(self.supports.shape[1])
+        return int(self.tables.supports.shape[1])
+
+    @property
+    def tables(self) -> Tables:
+        """The supports, importances and coefs as they are kept, ndarrays or CSR arrays: what large tables need."""
+        return Tables(*(vars(self)[name] for name in Tables._fields))
 
     def table_for(self, measure: MeasureLike) -> Any:
         """Return the table that a measure takes.
@@ -512,21 +549,20 @@ class Runs:
         chosen = get_measure(measure)
         if chosen.kind == "subset":
             return self._selected(chosen)
-        if self.importances is None:
+        importances = self.tables.importances
+        if importances is None:
             raise ValueError(
                 f"measure {chosen.name!r} compares importances, but {self.estimator_name or 'the selector'} has none; "
                 "give importance_getter, or choose a measure of sets such as 'nogueira'"
             )
-        return (
-            self.importances if chosen.kind == "weights" else ranks_of(self.importances)
-        )
+        return importances if chosen.kind == "weights" else ranks_of(importances)
 
     def _selected(self, measure: Measure) -> Any:
         if self.why_no_support is not None:
             raise ValueError(
                 f"measure {measure.name!r} compares selected features, but {self.why_no_support}"
             )
-        return self.supports
+        return self.tables.supports
 
     def stability(
         self, measure: MeasureLike = "nogueira", *, groups: ArrayLike | None = None
@@ -636,7 +672,7 @@ class Runs:
         import pandas as pd
 
         return pd.Series(
-            share_of_runs(self.supports), index=self._index(), name="frequency"
+            share_of_runs(self.tables.supports), index=self._index(), name="frequency"
         )
 
     def summary(self) -> pd.DataFrame:
@@ -652,10 +688,7 @@ class Runs:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            summary_columns(self.supports, self.importances, self.coefs),
-            index=self._index(),
-        )
+        return pd.DataFrame(summary_columns(*self.tables), index=self._index())
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate what was selected, one row for each selected feature of each run.
@@ -667,7 +700,7 @@ class Runs:
             any, `importance` and `coef`; a run that selected nothing has one row with a missing feature.
             `Runs.from_frame` reads it.
         """
-        return to_long(self.supports, self.importances, self.coefs, self.feature_names)
+        return to_long(*self.tables, self.feature_names)
 
     def _index(self) -> Any:
         import pandas as pd
@@ -687,8 +720,7 @@ class Runs:
         outputs = None if self.outputs is None else self.outputs.fields()
         write_fields(
             path,
-            {field.name: getattr(self, field.name) for field in fields(self)}
-            | {"outputs": outputs},
+            self._kept | {"outputs": outputs},
         )
 
     @classmethod
@@ -708,7 +740,7 @@ class Runs:
         return read_fields(path, [field.name for field in fields(cls)], cls)
 
     def __repr__(self) -> str:
-        mean = self.supports.sum() / max(len(self), 1)
+        mean = self.tables.supports.sum() / max(len(self), 1)
         parts = [
             f"{len(self)} runs",
             f"{self.n_features} features",

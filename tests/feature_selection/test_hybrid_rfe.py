@@ -521,13 +521,13 @@ def test_stability_cv_reads_it_as_a_linear_selector():
     splits = list(BootstrapSplit(5, random_state=0).split(X, y))
     runs = StabilityCV(hybrid, cv=splits, return_estimators=True).fit(X, y)
     np.testing.assert_array_equal(
-        runs.supports_.toarray(), [fitted.support_ for fitted in runs.estimators_]
+        runs.supports_, [fitted.support_ for fitted in runs.estimators_]
     )
     scaled = [
         np.abs(e.coef_[0]) * X[train].std(axis=0)
         for e, (train, _) in zip(runs.estimators_, splits, strict=True)
     ]
-    np.testing.assert_allclose(runs.importances_.toarray(), scaled)
+    np.testing.assert_allclose(runs.importances_, scaled)
     assert "sign_consistency" in runs.summary()
 
 

@@ -628,9 +628,7 @@ def test_importances_are_getters_of_stability_cv(importance):
     runs = StabilityCV(
         pipe, cv=cv, importance_getter=importance, measure="importance_weighted"
     ).fit(X, y)
-    for (train, _), values in zip(
-        cv.split(X, y), sparse.csr_array(runs.importances_).toarray(), strict=True
-    ):
+    for (train, _), values in zip(cv.split(X, y), runs.importances_, strict=True):
         fitted = make_pipeline(
             StandardScaler(), SelectKBest(k=4), SVC(kernel="linear")
         ).fit(X[train], y[train])

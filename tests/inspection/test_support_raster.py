@@ -172,9 +172,7 @@ def test_fitted_runs_and_comparisons_are_shown_with_the_names_of_the_data():
         selectors, X, y, cv=BootstrapSplit(4, random_state=0)
     )
     display = SupportRasterDisplay.from_comparison(comparison).plot()
-    stacked = np.vstack(
-        [csr_array(runs.supports_).toarray() for runs in comparison.runs.values()]
-    )
+    stacked = np.vstack([runs.supports_ for runs in comparison.runs.values()])
     np.testing.assert_array_equal(picture_of(display), stacked)
     runs = comparison.runs["best 3"]
     assert isinstance(runs, StabilityCV)

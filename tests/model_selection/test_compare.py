@@ -1038,10 +1038,7 @@ def test_a_named_score_puts_a_model_behind_bare_selectors(regression):
 
 
 def test_overlap_compares_selections_on_the_same_resample(compared):
-    supports = {
-        name: np.asarray(csr_array(runs.supports_).toarray(), bool)
-        for name, runs in compared.runs.items()
-    }
+    supports = {name: runs.supports_ for name, runs in compared.runs.items()}
     table, shared = compared.overlap(measure="jaccard"), compared.shared_features()
     for a, b in combinations(supports, 2):
         pairs = list(zip(supports[a], supports[b], strict=True))

@@ -1,6 +1,7 @@
 """Fits that are disturbed: what finished is kept, and the next fit makes only what is missing."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -174,6 +175,26 @@ def test_an_error_without_a_message_is_a_failed_run(tmp_path):
     ):
         runs = StabilityCV(selector, cv=BootstrapSplit(6, random_state=0)).fit(X, y)
     np.testing.assert_array_equal(runs.split_numbers_, [0, 2, 3, 4, 5])
+
+
+class Verbose(SelectKBest):
+    """Fails, on part of the rows, with a message that nobody can read."""
+
+    def fit(self, X, y):
+        if len(np.unique(X[:, 0])) < N:
+            raise ValueError("start " + "x" * 3_000_000 + " end")
+        return super().fit(X, y)
+
+
+def test_a_message_that_is_too_long_is_shortened_and_says_so():
+    X, y = make_data()
+    splits = [(np.arange(N), np.arange(3))] * 2 + [(np.arange(30), np.arange(30, N))]
+    with pytest.warns(FitFailedWarning) as warned:
+        StabilityCV(Verbose(k=3), cv=splits).fit(X, y)
+    text = str(warned[0].message)
+    assert len(text) < 2500
+    assert "ValueError: start xxx" in text
+    assert re.search(r"\[\.\.\. 2998\d\d\d characters left out \.\.\.\] x+ end", text)
 
 
 # -- several processes -------------------------------------------------------------------------------------------------

@@ -432,7 +432,7 @@ def test_consensus_takes_features_at_the_threshold(selector, is_sparse):
     )
     cv = BootstrapSplit(10, random_state=0)
     runs = StabilityCV(selector, cv=cv, support="consensus").fit(X, y)
-    assert issparse(runs.supports_) == is_sparse
+    assert issparse(runs.runs_.tables.supports) == is_sparse
     counts = np.sum(
         [selector.fit(X[train], y[train]).get_support() for train, _ in cv.split(X, y)],
         axis=0,

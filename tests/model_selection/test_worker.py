@@ -954,7 +954,7 @@ def test_summary(d, C):
     frame = pd.DataFrame(X, columns=[f"gene {number}" for number in range(d)])
     cv = BootstrapSplit(8, random_state=0)
     runs = StabilityCV(l1_logistic(C), cv=cv).fit(frame, y)
-    assert issparse(runs.importances_) == (d == 80)
+    assert issparse(runs.runs_.tables.importances) == (d == 80)
     coefs = np.array(
         [l1_logistic(C).fit(X[train], y[train]).coef_[0] for train, _ in cv.split(X, y)]
     )

@@ -9,6 +9,8 @@ from skstab.runs import Outputs
 
 
 def assert_same_runs(first, second):
+    for name, kept in first.tables._asdict().items():
+        assert_same(kept, getattr(second.tables, name), name)
     for field in fields(first):
         assert_same(getattr(first, field.name), getattr(second, field.name), field.name)
 

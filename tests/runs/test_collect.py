@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from skstab import Runs
 from skstab.model_selection import collect_supports
 from skstab.runs._rows import in_one_form
 
@@ -134,18 +135,17 @@ def test_pipeline_that_ends_in_rfecv(data):
     np.testing.assert_array_equal(collect_supports(pipe), expected)
 
 
-def test_sparse_when_that_is_smaller():
+def test_an_ndarray_whatever_the_values():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 300)), np.arange(40) % 2
     runs = [
         SelectKBest(k=3).fit(X[i::4], (y[i::4] + np.arange(10)) % 2) for i in range(4)
     ]
     supports = collect_supports(runs)
-    assert isinstance(supports, csr_array)
+    assert isinstance(supports, np.ndarray)
     assert supports.dtype == bool
-    np.testing.assert_array_equal(
-        supports.toarray(), [run.get_support() for run in runs]
-    )
+    np.testing.assert_array_equal(supports, [run.get_support() for run in runs])
+    assert issparse(Runs.from_estimators(runs).tables.supports)
 
 
 @pytest.mark.parametrize("dtype", [bool, float])

@@ -37,10 +37,8 @@ def test_a_group_is_selected_with_any_member_and_has_the_sum_of_their_importance
     names = list(dict.fromkeys(labels))
     assert list(grouped.feature_names) == names
     assert grouped.coefs is None
-    supports, importances = (
-        table.toarray() if as_sparse else table
-        for table in (grouped.supports, grouped.importances)
-    )
+    supports, importances = grouped.supports, grouped.importances
+    assert sparse.issparse(grouped.tables.supports) == as_sparse
     for place, name in enumerate(names):
         members = [number for number, label in enumerate(labels) if label == name]
         assert supports[:, place].tolist() == z[:, members].any(axis=1).tolist()

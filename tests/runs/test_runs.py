@@ -58,6 +58,7 @@ def full_runs(form=np.asarray):
             "accuracy": [[0, np.nan, 1], [1, 1, np.nan], [0, 0, 0], [np.nan, 1, 0]]
         },
         row_predictions=[[1, np.nan, 0], [0, 1, np.nan], [1, 1, 1], [np.nan, 0, 0]],
+        row_counts=[[2, 0, 1], [1, 1, 0], [1, 1, 1], [0, 3, 0]],
         fit_times=[0.1, 0.2, 0.3, 0.4],
         split_numbers=[0, 1, 3, 4],
         pairs=[0, 0, 1, 2],
@@ -97,13 +98,14 @@ def test_fields_are_kept_and_tables_share_the_form_of_the_supports(form):
     runs = full_runs(form)
     assert len(runs) == 4
     assert runs.n_features == 4
-    for table, expected in (
-        (runs.supports, Z),
-        (runs.importances, W),
-        (runs.coefs, -W),
-    ):
-        assert sparse.issparse(table) == (form is sparse.csr_array)
-        np.testing.assert_array_equal(dense(table), expected)
+    for name, expected in (("supports", Z), ("importances", W), ("coefs", -W)):
+        kept = getattr(runs.tables, name)
+        assert sparse.issparse(kept) == (form is sparse.csr_array)
+        np.testing.assert_array_equal(dense(kept), expected)
+        shown = getattr(runs, name)
+        assert isinstance(shown, np.ndarray)
+        assert not shown.flags.writeable
+        np.testing.assert_array_equal(shown, expected)
     assert runs.supports.dtype == bool
     assert runs.feature_names.tolist() == list("abcd")
     assert list(runs.scores) == ["accuracy", "auc"]
@@ -118,9 +120,10 @@ def test_tables_given_in_two_forms_are_kept_in_that_of_the_supports(
     supports, importances
 ):
     runs = Runs(supports, importances)
+    kept = runs.tables
     assert (
-        sparse.issparse(runs.supports)
-        == sparse.issparse(runs.importances)
+        sparse.issparse(kept.supports)
+        == sparse.issparse(kept.importances)
         == sparse.issparse(supports)
     )
     np.testing.assert_array_equal(dense(runs.importances), W)
@@ -226,7 +229,7 @@ def test_copies_and_pickles_are_the_same(form):
         copy.copy(runs),
         copy.deepcopy(runs),
         pickle.loads(pickle.dumps(runs)),  # noqa: S301
-        replace(runs),
+        replace(runs, **runs.tables._asdict()),
     ):
         assert_same_runs(copied, runs)
 
@@ -266,7 +269,7 @@ def test_no_array_of_runs_can_be_written_to_and_none_is_copied(form, tmp_path):
             with pytest.raises(ValueError, match="read-only"):
                 array[...] = array
     table = form(Z.copy())
-    first, kept = arrays_of(table)[0], arrays_of(Runs(table).supports)[0]
+    first, kept = arrays_of(table)[0], arrays_of(Runs(table).tables.supports)[0]
     assert np.shares_memory(first, kept)
     first[...] = first  # what was given can still be written to
 
@@ -447,11 +450,36 @@ def test_joining_what_was_taken_apart_gives_the_same(form):
         joined.row_losses["accuracy"], runs.row_losses["accuracy"]
     )
     assert joined.n_failed == 0
-    assert (
-        sparse.issparse(joined.supports)
-        == sparse.issparse(joined.importances)
-        == sparse.issparse(joined.coefs)
-    )
+    assert len({sparse.issparse(table) for table in joined.tables}) == 1
+
+
+def test_counts_of_rows_are_kept_sparse_and_refused_where_they_are_no_counts():
+    runs = full_runs()
+    assert sparse.issparse(runs.row_counts)
+    assert runs.row_counts.dtype == np.int32
+    assert runs.take([3, 0]).row_counts.toarray().tolist() == [[0, 3, 0], [2, 0, 1]]
+    for counts in ([[-1.0, 0]] * 4, [[0.5, 0]] * 4, [[1e300, 0]] * 4):
+        with pytest.raises(ValueError, match="row_counts must hold whole numbers"):
+            Runs(Z, row_counts=counts)
+    with pytest.raises(ValueError, match="row_counts must have one row for each of th"):
+        Runs(Z, row_counts=[[1, 0]] * 3)
+
+
+def test_counts_of_rows_of_other_data_are_dropped():
+    few, many = (Runs(Z, row_counts=np.ones((4, n), dtype=int)) for n in (3, 5))
+    assert Runs.concat([few, few]).row_counts.shape == (8, 3)
+    assert Runs.concat([few, many]).row_counts is None
+
+
+def test_runs_without_rows_have_nothing_about_single_rows():
+    runs = full_runs()
+    shared = runs.without_rows()
+    assert shared.row_losses == {}
+    assert (shared.row_predictions, shared.row_counts) == (None, None)
+    assert list(shared.scores) == list(runs.scores)
+    n_rows = runs.row_counts.shape[1]
+    for field in fields(shared):
+        assert n_rows not in np.shape(getattr(shared, field.name)), field.name
 
 
 def test_splits_and_pairs_are_numbered_on():
@@ -607,8 +635,8 @@ def test_complementary_pairs_know_their_pairs_also_when_halves_fail():
 
 def test_runs_say_what_stability_cv_says(fitted):
     runs = fitted.runs_
-    assert runs.supports is fitted.supports_
-    assert runs.importances is fitted.importances_
+    np.testing.assert_array_equal(runs.supports, fitted.supports_)
+    np.testing.assert_array_equal(runs.importances, fitted.importances_)
     assert runs.stability() == fitted.stability() == fitted.stability_
     assert runs.stability("spearman") == fitted.stability("spearman")
     assert runs.interval("jaccard") == fitted.interval("jaccard")

@@ -100,6 +100,9 @@ def any_runs(draw):
             )
         ),
         row_predictions=optional(hnp.arrays(np.float64, (m, 2), elements=st.floats())),
+        row_counts=optional(
+            hnp.arrays(np.int64, (m, 2), elements=st.integers(0, 1000))
+        ),
         fit_times=optional(vector),
         split_numbers=optional(hnp.arrays(np.int64, (m,))),
         pairs=optional(hnp.arrays(np.int64, (m,))),

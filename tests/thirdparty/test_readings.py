@@ -85,20 +85,12 @@ def compare(make, X, y, read, **options):
         .fit(X, y)
         .runs_
     )
-    found = (
-        runs.supports.toarray() if hasattr(runs.supports, "toarray") else runs.supports
-    )
     if supports[0] is not None:
-        np.testing.assert_array_equal(found, supports)
+        np.testing.assert_array_equal(runs.supports, supports)
     if importances[0] is None:
         assert runs.importances is None
     else:
-        table = (
-            runs.importances.toarray()
-            if hasattr(runs.importances, "toarray")
-            else runs.importances
-        )
-        np.testing.assert_allclose(table, importances, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(runs.importances, importances, rtol=1e-8, atol=1e-12)
     return runs
 
 
