@@ -70,5 +70,6 @@ def _scaled_columns(X: Any) -> tuple[Any, IntArray]:
 def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest value of each column of an array or a sparse matrix."""
     if issparse(X):
-        return min_max_axis(with_entries_once(X), axis=0)
+        low, high = min_max_axis(with_entries_once(X), axis=0)
+        return low, high
     return X.min(axis=0), X.max(axis=0)
