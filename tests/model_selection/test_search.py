@@ -911,7 +911,7 @@ def test_candidates_are_sampled_reproducibly(classes):
         ),
         (
             {"cv": StabilityCV(Lasso())},
-            "^cv must be .* only chooses rows, got the estimator StabilityCV",
+            "^cv must be .* only chooses rows, got the estimator Lasso",
         ),
         (
             {
