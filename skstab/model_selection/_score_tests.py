@@ -112,7 +112,7 @@ def row_difference(
 def resample_difference(
     a: FloatArray, b: FloatArray, *, shared: float = _SHARED_ROWS
 ) -> Difference:
-    """Difference of mean scores a − b over resamples, with the variance 1/M + shared; of M folds, 1/(M − 1) is usual."""
+    """Difference of mean scores a − b over resamples, with the variance 1/M + shared (1/(M − 1) for M folds)."""
     differences = (a - b)[~np.isnan(a - b)]
     m = len(differences)
     if m < 2:
