@@ -17,6 +17,7 @@ from skstab.model_selection._split import (
     WholeSampleSplit,
 )
 from skstab.model_selection._stability_cv import StabilityCV
+from skstab.model_selection._unpacking import collect_runs
 from skstab.runs import collect_supports
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "StabilitySearchCV",
     "WholeSampleSplit",
     "assess_selector",
+    "collect_runs",
     "collect_supports",
     "compare_selectors",
     "make_stability_scorer",
