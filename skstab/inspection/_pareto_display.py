@@ -21,7 +21,13 @@ from skstab.model_selection import ParetoRefit, search_table
 if TYPE_CHECKING:
     import pandas as pd
 
-_MARKS = {"knee": "s", "weighted": "D", "one_se": "^", "tolerance": "v"}
+_MARKS = {
+    "knee": "s",
+    "weighted": "D",
+    "one_se": "^",
+    "sparsest": "p",
+    "tolerance": "v",
+}
 _MARK_SIZE, _STEP = 6.5, 10.0  # points
 _MANY = 40  # candidates beyond which error bars cover everything
 
@@ -295,7 +301,8 @@ class ParetoFrontDisplay:
             rows = table[table["strategies"].str.contains(strategy)]
             if len(rows):
                 # No candidate is on the upper right of the front: the marks stand there in a row.
-                rank = rows["strategies"].iloc[0].split(", ").index(strategy)
+                named = rows["strategies"].iloc[0].split(", ")
+                rank = [one for one in named if one in _MARKS].index(strategy)
                 name = strategy + details.get(strategy, "")
                 drawn[name] = self._mark(
                     rows, marker, _MARK_SIZE, "white", shift=_STEP * (rank + 1)
