@@ -48,7 +48,11 @@ from skstab.model_selection._resampling import (
     splitter_for,
     warn_if_folds_overlap,
 )
-from skstab.model_selection._row_scores import row_scores_of
+from skstab.model_selection._row_scores import (
+    probabilities_of,
+    reads_probabilities,
+    row_scores_of,
+)
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
 from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_rows, check_stability_cv
@@ -473,6 +477,7 @@ class StabilityCV(
             scorer=self._scorer(),
             score_names=score_names_of(self.scoring),
             row_scores=row_scores_of(self.scoring, self.estimator),
+            keep_probabilities=reads_probabilities(self.scoring),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
             importance_getter=self.importance_getter,
@@ -501,6 +506,7 @@ class StabilityCV(
             "n_features": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", None),
             "refit": chosen.used,
+            "refit_predictions": self._refit_predictions(X, plan),
             "why_no_support": why_no_support(self.estimator_)
             if chosen.support is None
             else None,
@@ -508,6 +514,15 @@ class StabilityCV(
         }
         # An error where the measure compares what such runs do not have.
         Runs.from_selections([chosen], **self._declared).table_for(measure)
+
+    def _refit_predictions(self, X: Any, plan: RunPlan) -> Any:
+        """What the refit says of every row, where that is kept of the rows left out."""
+        if plan.keep_probabilities:
+            return probabilities_of(self.estimator_, X, plan.classes)
+        if not plan.row_scores or not is_regressor(self.estimator):
+            return None
+        predictions = np.asarray(self.estimator_.predict(X))
+        return predictions if predictions.ndim == 1 else None
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
         classifier, entropy = (
