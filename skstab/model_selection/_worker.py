@@ -345,6 +345,8 @@ def collect(
 
 def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
     """How often each split trains on each row, splits × rows."""
+    if not len(splits):
+        return csr_array((0, n_rows), dtype=np.int32)
     drawn = [np.unique(train, return_counts=True) for train, _ in splits]
     indptr = np.cumsum([0, *(len(rows) for rows, _ in drawn)])
     rows = np.concatenate([rows for rows, _ in drawn])
