@@ -13,11 +13,10 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
+from skstab._engine.row_scores import RowScored, score_by_row
 from skstab._random import Seed, seeded
 from skstab._typing import IntArray
 from skstab._warnings import bounded, describe, warn_user
-from skstab.model_selection._resampling import pairs_of
-from skstab.model_selection._row_scores import RowScored, score_by_row
 from skstab.runs import (
     Reading,
     Runs,
@@ -325,12 +324,24 @@ def collect(
     )
 
 
+def pairs_of(splits: Sequence[Any]) -> IntArray | None:
+    """Number of the pair that each split is of, where splits 2b and 2b + 1 always train on disjoint rows."""
+    if len(splits) % 2:
+        return None
+    disjoint = (
+        not np.intersect1d(a, b).size
+        for (a, _), (b, _) in zip(splits[::2], splits[1::2], strict=True)
+    )
+    return np.arange(len(splits)) // 2 if all(disjoint) else None
+
+
 def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
     """How often each split trains on each row, splits × rows."""
     drawn = [np.unique(train, return_counts=True) for train, _ in splits]
     indptr = np.cumsum([0, *(len(rows) for rows, _ in drawn)])
-    rows = np.concatenate([rows for rows, _ in drawn])
-    counts = np.concatenate([counts for _, counts in drawn])
+    nothing = np.zeros(0, dtype=np.int64)  # all runs may have failed
+    rows = np.concatenate([nothing, *(rows for rows, _ in drawn)])
+    counts = np.concatenate([nothing, *(counts for _, counts in drawn)])
     return csr_array(
         (counts.astype(np.int32), rows, indptr), shape=(len(splits), n_rows)
     )
