@@ -337,6 +337,8 @@ def pairs_of(splits: Sequence[Any]) -> IntArray | None:
 
 def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
     """How often each split trains on each row, splits × rows."""
+    if not len(splits):
+        return csr_array((0, n_rows), dtype=np.int32)
     drawn = [np.unique(train, return_counts=True) for train, _ in splits]
     indptr = np.cumsum([0, *(len(rows) for rows, _ in drawn)])
     nothing = np.zeros(0, dtype=np.int64)  # all runs may have failed
