@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cached_property, partial
 from os import PathLike
@@ -87,7 +87,7 @@ class StabilityCV(
 
     The object is a selector and, where its estimator predicts, a predictor: use it as a step of a
     :class:`~sklearn.pipeline.Pipeline`, or search over the parameters of its estimator with
-    :class:`~sklearn.model_selection.GridSearchCV`.
+    :class:`~sklearn.model_selection.GridSearchCV`. It is a splitter, too, which can be given as `cv` of any search.
 
     Parameters
     ----------
@@ -509,22 +509,74 @@ class StabilityCV(
         # An error where the measure compares what such runs do not have.
         Runs.from_selections([chosen], **self._declared).table_for(measure)
 
-    def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
-        classifier, entropy = (
-            is_classifier(self.estimator),
-            getattr(self, "_entropy", 0),
-        )
+    def _splitter(
+        self, y: Any = None, *, grouped: bool = False, entropy: Any = None
+    ) -> Any:
         return splitter_for(
             self.cv,
             y,
-            classifier=classifier,
+            classifier=is_classifier(self.estimator),
             grouped=grouped,
             perturb=self.perturb,
-            entropy=entropy,
+            entropy=getattr(self, "_entropy", 0) if entropy is None else entropy,
         )
 
     def _scorer(self) -> Any:
         return scorer_of(self.scoring, self.estimator, self.error_score)
+
+    # -- the splitter --------------------------------------------------------------------------------------------------
+
+    def split(
+        self, X: MatrixLike, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows of each run, so that the object can be given as `cv` of any search.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            The target.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows, for the splitter.
+
+        Yields
+        ------
+        train : ndarray of int
+            The rows that a run is trained on: with an int `random_state` those of `fit`.
+        test : ndarray of int
+            The rows that it leaves out.
+        """
+        if self.perturb is not None:
+            raise ValueError(
+                f"perturb must be None where a StabilityCV is the cv of a search, got {self.perturb!r}: a splitter "
+                "only chooses rows"
+            )
+        X, y = as_indexable(X, y)
+        params = {} if groups is None else {"groups": groups}
+        splitter = self._splitter(
+            y, grouped=bool(params), entropy=draw_entropy(self.random_state)
+        )
+        yield from splits_of(splitter, X, y, params)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of runs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            The data; only some splitters ask for it.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            The target; only some splitters ask for it.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows; only some splitters ask for them.
+
+        Returns
+        -------
+        n_splits : int
+            Number of splits that `split` yields.
+        """
+        return int(self._splitter(y).get_n_splits(X, y, groups))
 
     # -- the selector and the predictor --------------------------------------------------------------------------------
 
@@ -699,8 +751,8 @@ class StabilityCV(
         Returns
         -------
         routing : MetadataRouter
-            From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `score` to
-            `score` of the estimator.
+            From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `split` to
+            `split` of the splitter; from `score` to `score` of the estimator.
         """
         return (
             MetadataRouter(owner=self)
@@ -710,7 +762,7 @@ class StabilityCV(
             )
             .add(
                 splitter=self._splitter() if self.cv is None else self.cv,
-                method_mapping=from_fit("split"),
+                method_mapping=from_fit("split").add(caller="split", callee="split"),
             )
             .add(scorer=self._scorer(), method_mapping=from_fit("score"))
         )

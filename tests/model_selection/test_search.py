@@ -910,8 +910,8 @@ def test_candidates_are_sampled_reproducibly(classes):
             "^scoring='kuncheva' is a measure of stability",
         ),
         (
-            {"cv": StabilityCV(Lasso())},
-            "^cv must be .* only chooses rows, got the estimator StabilityCV",
+            {"cv": Lasso()},
+            "^cv must be .* only chooses rows, got the estimator Lasso",
         ),
         (
             {
