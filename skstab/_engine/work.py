@@ -341,9 +341,8 @@ def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
         return csr_array((0, n_rows), dtype=np.int32)
     drawn = [np.unique(train, return_counts=True) for train, _ in splits]
     indptr = np.cumsum([0, *(len(rows) for rows, _ in drawn)])
-    nothing = np.zeros(0, dtype=np.int64)  # all runs may have failed
-    rows = np.concatenate([nothing, *(rows for rows, _ in drawn)])
-    counts = np.concatenate([nothing, *(counts for _, counts in drawn)])
+    rows = np.concatenate([rows for rows, _ in drawn])
+    counts = np.concatenate([counts for _, counts in drawn])
     return csr_array(
         (counts.astype(np.int32), rows, indptr), shape=(len(splits), n_rows)
     )
