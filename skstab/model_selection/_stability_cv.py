@@ -24,7 +24,24 @@ from skstab._compat import (
     with_callbacks,
 )
 from skstab._displays import draw
+from skstab._engine.keys import split_digest
+from skstab._engine.outcomes import keys_of_runs, open_runs
 from skstab._engine.pool import open_pool
+from skstab._engine.row_scores import (
+    probabilities_of,
+    reads_probabilities,
+    row_scores_of,
+)
+from skstab._engine.work import (
+    Run,
+    RunPlan,
+    collect,
+    join_in_order,
+    noise_scale,
+    report_failures,
+    run_task,
+    tasks_of,
+)
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -48,13 +65,7 @@ from skstab.model_selection._resampling import (
     splitter_for,
     warn_if_folds_overlap,
 )
-from skstab.model_selection._row_scores import (
-    probabilities_of,
-    reads_probabilities,
-    row_scores_of,
-)
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
-from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_rows, check_stability_cv
 from skstab.model_selection._warm_start import (
     are_whole_batches,
@@ -62,17 +73,6 @@ from skstab.model_selection._warm_start import (
     check_same_splits,
     digests_of,
     in_batches,
-    split_digest,
-)
-from skstab.model_selection._worker import (
-    Run,
-    RunPlan,
-    collect,
-    join_in_order,
-    noise_scale,
-    report_failures,
-    run_task,
-    tasks_of,
 )
 from skstab.runs import Runs, why_no_support
 

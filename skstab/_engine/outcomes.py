@@ -14,11 +14,11 @@ import sklearn
 from sklearn.base import clone
 
 import skstab
+from skstab._engine.candidates import Candidate
 from skstab._engine.keys import digest_of, key_of_call
+from skstab._engine.row_scores import RowScored
 from skstab._engine.store import Stored, open_stored
-from skstab.model_selection._grid import Candidate
-from skstab.model_selection._row_scores import RowScored
-from skstab.model_selection._worker import Run, RunPlan
+from skstab._engine.work import Run, RunPlan
 from skstab.runs import Reading, Selection
 
 _ROWS = ("support", "importances", "coef")

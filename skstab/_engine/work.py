@@ -13,15 +13,10 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
+from skstab._engine.row_scores import RowScored, probabilities_of, score_by_row
 from skstab._random import Seed, seeded
 from skstab._typing import IntArray
 from skstab._warnings import bounded, describe, warn_user
-from skstab.model_selection._resampling import pairs_of
-from skstab.model_selection._row_scores import (
-    RowScored,
-    probabilities_of,
-    score_by_row,
-)
 from skstab.runs import (
     Reading,
     Runs,
@@ -341,6 +336,17 @@ def collect(
         ),
         **declared,
     )
+
+
+def pairs_of(splits: Sequence[Any]) -> IntArray | None:
+    """Number of the pair that each split is of, where splits 2b and 2b + 1 always train on disjoint rows."""
+    if len(splits) % 2:
+        return None
+    disjoint = (
+        not np.intersect1d(a, b).size
+        for (a, _), (b, _) in zip(splits[::2], splits[1::2], strict=True)
+    )
+    return np.arange(len(splits)) // 2 if all(disjoint) else None
 
 
 def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
