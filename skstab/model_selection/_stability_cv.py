@@ -24,7 +24,24 @@ from skstab._compat import (
     with_callbacks,
 )
 from skstab._displays import draw
+from skstab._engine.keys import split_digest
+from skstab._engine.outcomes import keys_of_runs, open_runs
 from skstab._engine.pool import open_pool
+from skstab._engine.row_scores import (
+    probabilities_of,
+    reads_probabilities,
+    row_scores_of,
+)
+from skstab._engine.work import (
+    Run,
+    RunPlan,
+    collect,
+    join_in_order,
+    noise_scale,
+    report_failures,
+    run_task,
+    tasks_of,
+)
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -48,9 +65,7 @@ from skstab.model_selection._resampling import (
     splitter_for,
     warn_if_folds_overlap,
 )
-from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
-from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_rows, check_stability_cv
 from skstab.model_selection._warm_start import (
     are_whole_batches,
@@ -58,17 +73,6 @@ from skstab.model_selection._warm_start import (
     check_same_splits,
     digests_of,
     in_batches,
-    split_digest,
-)
-from skstab.model_selection._worker import (
-    Run,
-    RunPlan,
-    collect,
-    join_in_order,
-    noise_scale,
-    report_failures,
-    run_task,
-    tasks_of,
 )
 from skstab.runs import Runs, why_no_support
 
@@ -473,6 +477,7 @@ class StabilityCV(
             scorer=self._scorer(),
             score_names=score_names_of(self.scoring),
             row_scores=row_scores_of(self.scoring, self.estimator),
+            keep_probabilities=reads_probabilities(self.scoring),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
             importance_getter=self.importance_getter,
@@ -501,6 +506,7 @@ class StabilityCV(
             "n_features": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", None),
             "refit": chosen.used,
+            "refit_predictions": self._refit_predictions(X, plan),
             "why_no_support": why_no_support(self.estimator_)
             if chosen.support is None
             else None,
@@ -508,6 +514,15 @@ class StabilityCV(
         }
         # An error where the measure compares what such runs do not have.
         Runs.from_selections([chosen], **self._declared).table_for(measure)
+
+    def _refit_predictions(self, X: Any, plan: RunPlan) -> Any:
+        """What the refit says of every row, where that is kept of the rows left out."""
+        if plan.keep_probabilities:
+            return probabilities_of(self.estimator_, X, plan.classes)
+        if not plan.row_scores or not is_regressor(self.estimator):
+            return None
+        predictions = np.asarray(self.estimator_.predict(X))
+        return predictions if predictions.ndim == 1 else None
 
     def _splitter(
         self, y: Any = None, *, grouped: bool = False, entropy: Any = None
