@@ -24,6 +24,7 @@ from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
+from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "margin_importance",
     "model_frequencies",
     "oob_permutation_importance",
+    "substitutes",
     "unpenalised_reference",
 ]
 

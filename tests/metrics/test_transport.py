@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from skstab.datasets import make_correlated_groups
 from skstab.metrics import (
@@ -13,7 +14,7 @@ from skstab.metrics import (
     transport_plan,
     transport_stability,
 )
-from skstab.runs import Runs
+from skstab.model_selection import BootstrapSplit, StabilitySearchCV
 from tests.metrics.definitions import most_moved, transport
 
 
@@ -199,11 +200,19 @@ def test_sparse_and_dense_data_give_the_same():
 
 
 def test_runs_and_searches_take_the_measure():
-    data = random_lists(6, 30, 5)
-    runs = Runs(data > 0, data)
-    measure = with_similarity(correlated(30))
-    assert runs.stability(measure) == measure(data)
-    assert runs.interval(measure).estimate == measure(data)
+    X, y, _ = make_correlated_groups(80, group_size=4, n_others=20, random_state=0)
+    measure = with_similarity(np.abs(np.corrcoef(X, rowvar=False)))
+    search = StabilitySearchCV(
+        LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0),
+        {"C": [0.05, 0.2]},
+        cv=BootstrapSplit(8, random_state=0),
+        measures=[measure, "importance_weighted"],
+    ).fit(X, y)
+    for index, runs in enumerate(search.runs_):
+        found = search.cv_results_["mean_test_transport"][index]
+        assert found == runs.stability(measure) == measure(runs.importances)
+        assert found == runs.interval(measure).estimate
+        assert found > search.cv_results_["mean_test_importance_weighted"][index]
 
 
 def test_the_plan_is_symmetric_and_adds_up():
