@@ -9,6 +9,7 @@ ORDER = [
     "plot_accuracy_and_stability.py",
     "plot_which_selector.py",
     "plot_correlated_features.py",
+    "plot_which_gene_stands_for_which.py",
     "plot_table_for_the_paper.py",
     "plot_hybrid_rfe.py",
     "plot_stability_selection.py",
