@@ -26,6 +26,7 @@ from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
+from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "margin_importance",
     "model_frequencies",
     "oob_permutation_importance",
+    "substitutes",
     "unpenalised_reference",
 ]
 
