@@ -200,11 +200,9 @@ def make_report(
 
 
 def publishing(found: StabilityReport, data: Dataset) -> FeatureReport:
-    """Which features to publish; missing numbers are replaced for the correlations."""
+    """Which features to publish, with their directions."""
     runs = found.comparison.runs[found.first_selector]
-    return feature_report(
-        runs, data.X.fillna(data.X.median()), assessment=found.assessment
-    )
+    return feature_report(runs, data.X, data.y, assessment=found.assessment)
 
 
 def direction_of(data: Dataset, target: str) -> str | None:

@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from skstab._engine.work import noise_scale
 from skstab.model_selection import (
     BootstrapSplit,
     ComplementaryPairsSplit,
@@ -35,7 +36,6 @@ from skstab.model_selection import (
     StabilitySearchCV,
     WholeSampleSplit,
 )
-from skstab.model_selection._worker import noise_scale
 
 N, D = 60, 12
 FEW = BootstrapSplit(6, random_state=0)
