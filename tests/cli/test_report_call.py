@@ -84,7 +84,7 @@ def test_a_seed_that_is_not_given_is_stated(table):
         ({"y": None, "time": "age"}, "time and event go together"),
         ({"groups": "outcome"}, "groups must be another column"),
         ({"selectors": "lasso"}, "selectors must be a dict of estimators, or a list"),
-        ({"selectors": ["laso"]}, "got 'laso'"),
+        ({"selectors": ["ridgeless"]}, "got 'ridgeless'"),
         ({"selectors": {"a": GaussianNB}}, "selectors must be estimators"),
         ({"n_resamples": 2}, "n_resamples must be an int of at least 3, got 2"),
         ({"measure": "nogueria"}, "there is no measure 'nogueria'"),
