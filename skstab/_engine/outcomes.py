@@ -58,6 +58,8 @@ def fields_of(run: Run) -> dict[str, Any]:
     fields["scores"] = np.array(list((run.scores or {}).values()), dtype=np.float64)
     if run.rows is not None:
         fields["predictions"] = _storable(run.rows.predictions)
+        if run.rows.probabilities is not None:
+            fields["probabilities"] = run.rows.probabilities
         fields |= {f"losses {name}": losses for name, losses in run.rows.losses.items()}
     fields["why_no_importances"] = run.selection.why_no_importances
     if run.selection.outputs is not None:
@@ -109,7 +111,10 @@ def _rows_of(fields: Mapping[str, Any], scores: dict[str, float]) -> RowScored |
         name: fields[f"losses {name}"] for name in scores if f"losses {name}" in fields
     }
     return RowScored(
-        {name: scores[name] for name in losses}, losses, fields["predictions"]
+        {name: scores[name] for name in losses},
+        losses,
+        fields["predictions"],
+        fields.get("probabilities"),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -16,13 +15,22 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import params_of_rows, take_rows
-from skstab._engine.candidates import Candidate, Family
+from skstab._engine.candidates import (
+    Candidate,
+    Family,
+    families_of,
+    parts_of_grid,
+)
 from skstab._engine.job import Task
 from skstab._engine.outcomes import Run, fields_of, run_of
-from skstab._engine.row_scores import row_scores_of, score_by_row
+from skstab._engine.row_scores import (
+    RowScored,
+    probabilities_of,
+    row_scores_of,
+    score_by_row,
+)
 from skstab._engine.score_times import ScoreTimes
 from skstab._engine.walk import Fitted, GridWalk
-from skstab._random import draw_seeds
 from skstab._typing import IntArray
 from skstab._warnings import bounded, describe, warn_user
 from skstab.runs import (
@@ -47,6 +55,7 @@ class RunPlan:
     row_scores: dict[str, str] = field(
         default_factory=dict
     )  # which of the scores are a mean over rows
+    keep_probabilities: bool = False  # of the rows left out
     fit_params: dict[str, Any] = field(default_factory=dict)
     score_params: dict[str, Any] = field(default_factory=dict)
     importance_getter: Any = "auto"
@@ -56,7 +65,6 @@ class RunPlan:
     error_score: Any = np.nan
     perturb: Any = None  # as it was given
     noise: Any = None  # standard deviation of the noise on each feature
-    n_seeds: int = 0  # the most that any candidate needs
     keep_estimators: bool = False
     classes: Any = None  # of a classifier, in the order of their codes
     readers: tuple[Any, ...] = field(
@@ -129,10 +137,20 @@ class RunPlan:
             for candidate, seconds in times.each().items()
         }
 
+    def together(self, candidates: Mapping[int, Candidate]) -> tuple[Family, ...]:
+        """Put candidates together, so that what they share is fitted once."""
+        return families_of({number: one.chain for number, one in candidates.items()})
+
+    def pieces(
+        self, candidates: Mapping[int, Candidate], n_pieces: int
+    ) -> list[tuple[int, ...]]:
+        """Divide candidates among workers, without cutting through what is fitted together."""
+        chains = {number: one.chain for number, one in candidates.items()}
+        return parts_of_grid(chains, n_pieces)
+
     def walk(self, y: Any, seed: Any, fit_params: dict[str, Any]) -> GridWalk:
         """Return what fits candidates to the target of some rows."""
-        seeds = draw_seeds(seed, self.n_seeds)
-        return GridWalk(self.estimator, y, seeds, fit_params)
+        return GridWalk(self.estimator, y, seed, fit_params)
 
     def _read(self, fitted: Fitted, X: Any, y: Any) -> Run:
         error = fitted.error
@@ -165,22 +183,30 @@ class RunPlan:
             "zero_outside": self.zero_outside,
             "support_from": self.support_from,
             "perturb": self.perturb,
+            "keep_probabilities": self.keep_probabilities,
+            "keep_estimators": self.keep_estimators,
             "readers": self.readers,
         }
-        fit = {f"fit parameter {name}": self.fit_params[name] for name in sorted(self.fit_params)}
-        score = {f"score parameter {name}": self.score_params[name] for name in sorted(self.score_params)}
+        fit = {
+            f"fit parameter {name}": self.fit_params[name]
+            for name in sorted(self.fit_params)
+        }
+        score = {
+            f"score parameter {name}": self.score_params[name]
+            for name in sorted(self.score_params)
+        }
         return own | fit | score
 
     def is_random(self, candidate: Candidate) -> bool:
         """Whether the outcome of a candidate depends on the seed of the run."""
         return bool(candidate.seeds) or self.noise is not None
 
-    def pack(self, run: Run) -> dict[str, Any] | None:
-        """What is stored of a run; a failed one is none where errors are to be raised."""
+    def pack(self, run: Run) -> dict[str, Any]:
+        """What is stored of a run, failed or not."""
         return fields_of(run)
 
     def unpack(self, fields: Mapping[str, Any], n_features: int) -> Run | None:
-        """The run that was stored; None for one of which an error is to be raised."""
+        """The run that was stored; None where its error is to be raised, for which it is made again."""
         run = run_of(fields, n_features)
         is_error = run.fit_error is not None or run.score_error is not None
         return None if is_error and self.error_score == "raise" else run
@@ -219,8 +245,11 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
             if set(plan.row_scores) == set(plan.score_names):
                 return run._replace(scores=rows.scores, rows=rows)
         scores = plan.scorer(estimator, X, *target, **params)
+        if plan.keep_probabilities:
+            rows = _with_probabilities(rows, plan, estimator, X)
         if not isinstance(scores, dict):
-            return run._replace(scores={plan.score_names[0]: _number(scores)})
+            scores = {plan.score_names[0]: _number(scores)}
+            return run._replace(scores=scores, rows=rows)
     except UnsetMetadataPassedError:  # a mistake in the call, the same in every run
         raise
     except Exception as error:  # a score that fails is not a reason to lose the run
@@ -237,6 +266,16 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
         name: score for name, score in scores.items() if not isinstance(score, str)
     }
     return run._replace(scores=known, score_error=next(iter(errors), None), rows=rows)
+
+
+def _with_probabilities(
+    rows: RowScored | None, plan: RunPlan, estimator: Any, X: Any
+) -> RowScored | None:
+    probabilities = probabilities_of(estimator, X, plan.classes)
+    if probabilities is None:
+        return rows
+    known = rows or RowScored({}, {}, np.asarray(estimator.predict(X)))
+    return known._replace(probabilities=probabilities)
 
 
 def _number(score: Any) -> float:
@@ -367,7 +406,7 @@ def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
 def row_tables(
     runs: Sequence[Run], tests: Sequence[Any], plan: RunPlan, n_rows: int
 ) -> dict[str, Any]:
-    """Losses and predictions, runs × rows, NaN for the rows that a run did not leave out."""
+    """Losses, predictions and probabilities, NaN for the rows that a run did not leave out."""
     if not any(run.rows is not None for run in runs):
         return {}
     losses = {name: np.full((len(runs), n_rows), np.nan) for name in plan.row_scores}
@@ -377,7 +416,27 @@ def row_tables(
             predictions[number, test] = _codes(run.rows.predictions, plan.classes)
             for name, table in losses.items():
                 table[number, test] = run.rows.losses[name]
-    return {"row_losses": losses, "row_predictions": predictions}
+    return {
+        "row_losses": losses,
+        "row_predictions": predictions,
+        "row_probabilities": _probability_table(runs, tests, n_rows),
+    }
+
+
+def _probability_table(runs: Sequence[Run], tests: Sequence[Any], n_rows: int) -> Any:
+    """Probabilities, runs × rows (× classes, where they are not two), or None where no run has any."""
+    known = {
+        number: run.rows.probabilities
+        for number, run in enumerate(runs)
+        if run.rows is not None and run.rows.probabilities is not None
+    }
+    if not known:
+        return None
+    of_row = next(iter(known.values())).shape[1:]
+    table = np.full((len(runs), n_rows, *of_row), np.nan, dtype=np.float32)
+    for number, probabilities in known.items():
+        table[number, tests[number]] = probabilities
+    return table
 
 
 def _codes(predictions: Any, classes: Any) -> Any:
