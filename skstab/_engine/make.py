@@ -83,7 +83,7 @@ def make(
     try:
         with (
             open_stored(checkpoint, keys, pack=job.plan.pack, unpack=unpack) as stored,
-            open_pool(n_jobs) as pool,
+            open_pool(n_jobs, one_by_one=True) as pool,
         ):
             numbers = [n for place in places for n in job.numbers(place)]
             stored_runs = stored.read(numbers).items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ class GridWalk:
     y: Any
     seed: Seed | np.random.SeedSequence
     fit_params: dict[str, Any]
-    last: LastCall = field(default_factory=LastCall)
+    last: LastCall | None = None
     prepared: Any = None  # the copy of a single estimator, before it is fitted
 
     def prepare(self, families: Sequence[Family]) -> Any:
@@ -109,6 +109,7 @@ class GridWalk:
 
     def _together(self, family: Family, X: Any) -> list[Any] | None:
         settings = [sibling.followed for sibling in family.siblings]
+        self.last = self.last or LastCall()
         try:
             return fit_together(
                 self._seeded_copy(family),
