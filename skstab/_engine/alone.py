@@ -34,13 +34,13 @@ except ImportError:  # joblib brings it along before version 1.6
     from joblib.externals import cloudpickle
 
 __all__ = [
-    "NO_LIMITS",
     "AlonePool",
     "Configured",
     "DiedError",
     "Limits",
     "Lost",
-    "resolved",
+    "Supervised",
+    "limits_of",
 ]
 
 _LARGE = 1_000_000  # bytes, from which on arrays are in a file that all processes map
@@ -65,31 +65,6 @@ class Limits(NamedTuple):
     max_seconds: float | None = None
     max_memory: int | None = None
 
-    @property
-    def are_set(self) -> bool:
-        """Whether there is any."""
-        return self != NO_LIMITS
-
-    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, or one that keeps to the limits wherever it is called."""
-        return Supervised(function, self) if self.are_set else function
-
-    def check(self) -> None:
-        """Check the limits as parameters of an estimator."""
-        if self.max_seconds is not None:
-            what = "None or a number above 0"
-            check_number(self.max_seconds, "max_seconds", what, above=0)
-        if self.max_memory is not None:
-            check_int(self.max_memory, "max_memory")
-            if not sys.platform.startswith("linux"):
-                raise ValueError(
-                    "max_memory must be None on this system, since only Linux reports "
-                    f"the memory of a process, got {self.max_memory!r}"
-                )
-
-
-NO_LIMITS = Limits()
-
 
 class Lost(NamedTuple):
     """What comes back of a call that died, or that was stopped at a limit."""
@@ -97,9 +72,22 @@ class Lost(NamedTuple):
     error: Exception
 
 
-def resolved(result: Any, lost: Callable[[Exception], Any]) -> Any:
-    """The result of a call; what `lost` returns of the error where it has none."""
-    return lost(result.error) if isinstance(result, Lost) else result
+def limits_of(max_seconds: Any, max_memory: Any) -> Limits:
+    """Check the parameters of an estimator that limit its runs."""
+    if max_seconds is not None:
+        what = "None or a number above 0"
+        check_number(max_seconds, "max_seconds", what, above=0)
+    if max_memory is not None:
+        check_int(max_memory, "max_memory")
+        if not sys.platform.startswith("linux"):
+            raise ValueError(
+                "max_memory must be None on this system, since only Linux reports the "
+                f"memory of a process, got {max_memory!r}"
+            )
+    return Limits(max_seconds, max_memory)
+
+
+_NO_LIMITS = Limits()
 
 
 class AlonePool:
@@ -115,7 +103,7 @@ class AlonePool:
         What each call may take.
     """
 
-    def __init__(self, n_jobs: int, limits: Limits = NO_LIMITS) -> None:
+    def __init__(self, n_jobs: int, limits: Limits = _NO_LIMITS) -> None:
         self._n_jobs, self._limits = n_jobs, limits
 
     @property
@@ -145,6 +133,8 @@ class AlonePool:
         may_begin : callable
             Whether a call is made now, by its number; the others are left out.
         """
+        if not calls:
+            return
         waiting = (number for number in calls if may_begin(number))
         configured = Configured(function)
         with (
@@ -158,7 +148,11 @@ class AlonePool:
                 if not sent:
                     return
                 for future in wait(sent, return_when=FIRST_COMPLETED).done:
-                    yield sent.pop(future), resolved(future.result(), lost)
+                    number, result = sent.pop(future), future.result()
+                    if isinstance(result, Lost):
+                        yield number, lost(result.error)
+                    else:
+                        yield number, result
 
 
 class Supervised:
@@ -213,7 +207,7 @@ def _processes(limits: Limits, n_processes: int) -> Iterator[Callable[..., Any]]
         finally:
             is_over.set()
             for process in started:
-                process.stop()
+                process.close()
 
 
 # -- the process, seen from here ---------------------------------------------------------------------------------------
@@ -272,6 +266,12 @@ class _Process:
                 self._process.kill()
         self._process.wait()
 
+    def close(self) -> None:
+        """Stop it, and close what leads to it."""
+        self.stop()
+        with suppress(OSError):  # the rest of a message can't be delivered
+            self._process.__exit__(None, None, None)
+
     def _how_it_ended(self) -> str:
         code = self._process.wait()
         how = f"ended with exit status {code}"
@@ -285,7 +285,7 @@ def _watched(
     process: _Process, limits: Limits, reasons: list[Exception]
 ) -> Iterator[None]:
     """Stop a process that takes more than it may; `reasons` then says why."""
-    if not limits.are_set:
+    if limits == _NO_LIMITS:
         yield
         return
     is_done = Event()

@@ -18,12 +18,11 @@ from uuid import uuid4
 from joblib.parallel import get_active_backend
 
 from skstab._engine.alone import (
-    NO_LIMITS,
     Configured,
     DiedError,
     Limits,
     Lost,
-    resolved,
+    Supervised,
 )
 
 __all__ = ["DaskPool", "active_client"]
@@ -57,11 +56,11 @@ class DaskPool:
     ----------
     client : distributed.Client
         The connection to the cluster.
-    limits : Limits
+    limits : Limits, default=None
         What each call may take.
     """
 
-    def __init__(self, client: Any, limits: Limits = NO_LIMITS) -> None:
+    def __init__(self, client: Any, limits: Limits | None = None) -> None:
         self._client, self._limits = client, limits
 
     @property
@@ -94,7 +93,6 @@ class DaskPool:
         may_begin : callable
             Whether a call is made now, by its number; the others are left out.
         """
-        function = self._limits.around(function)
         missing, left_out, n_lost = dict(calls), set[int](), 0
 
         def begins(number: int) -> bool:
@@ -107,9 +105,9 @@ class DaskPool:
                 alone = n_lost >= _LOST_TOGETHER
                 batch = {n: missing[n] for n in waiting[: 1 if alone else None]}
                 n_missing = len(missing)
-                for number, result in self._round(function, batch, begins):
+                for number, result in self._round(function, batch, begins, lost):
                     del missing[number]
-                    yield number, resolved(result, lost)
+                    yield number, result
                 if len(missing) < n_missing:
                     n_lost = _LOST_TOGETHER if alone else 0
                 elif not left_out.issuperset(batch):
@@ -124,9 +122,12 @@ class DaskPool:
         function: Callable[..., Any],
         calls: Mapping[int, Any],
         begins: Callable[[int], bool],
+        lost: Callable[[Exception], Any],
     ) -> Iterator[tuple[int, Any]]:
         """Send all calls, and return the results of those that were not lost with the data."""
         distributed = _distributed()
+        if self._limits is not None:
+            function = Supervised(function, self._limits)
         sending = self._sent(Configured(function), calls, begins)
         futures = dict(islice(sending, 2 * max(1, sum(self._client.ncores().values()))))
         try:
@@ -135,11 +136,15 @@ class DaskPool:
                     futures[another] = number
                     finished.add(another)
                 try:
-                    yield futures[future], future.result()
+                    result = future.result()
                 except CancelledError:
                     continue
                 except distributed.KilledWorker as error:
-                    yield futures[future], Lost(DiedError(str(error)))
+                    result = Lost(DiedError(str(error)))
+                if isinstance(result, Lost):
+                    yield futures[future], lost(result.error)
+                else:
+                    yield futures[future], result
         finally:
             self._client.cancel(list(futures))
 

@@ -17,10 +17,11 @@ from joblib.parallel import BACKENDS, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
 from skstab._engine.alone import (
-    NO_LIMITS,
     AlonePool,
     Limits,
-    resolved,
+    Lost,
+    Supervised,
+    limits_of,
 )
 from skstab._engine.cluster import DaskPool, active_client
 
@@ -67,12 +68,13 @@ def open_pool(
     max_memory : int, default=None
         Bytes that a call may need beyond those its process starts with; on Linux only.
     """
-    limits = Limits(max_seconds, max_memory)
-    limits.check()
+    limits = None
+    if max_seconds is not None or max_memory is not None:
+        limits = limits_of(max_seconds, max_memory)
     if (client := active_client()) is not None:
         yield DaskPool(client, limits)
         return
-    if limits.are_set and type(get_active_backend()[0]) in BACKENDS.values():
+    if limits is not None and type(get_active_backend()[0]) in BACKENDS.values():
         yield AlonePool(joblib.effective_n_jobs(n_jobs), limits)
         return
     parallel = _workers(n_jobs, verbose=verbose, batch_size=1 if one_by_one else "auto")
@@ -105,7 +107,7 @@ class Pool:
         The workers.
     watcher : callable, default=None
         Called with the numbers of finished and of all calls.
-    limits : Limits
+    limits : Limits, default=None
         What each call may take.
     """
 
@@ -113,7 +115,7 @@ class Pool:
         self,
         parallel: joblib.Parallel,
         watcher: Watcher | None = None,
-        limits: Limits = NO_LIMITS,
+        limits: Limits | None = None,
     ) -> None:
         self._parallel, self._watcher, self._limits = parallel, watcher, limits
         self._delayed = delayed if isinstance(parallel, Parallel) else joblib.delayed
@@ -121,7 +123,7 @@ class Pool:
     @property
     def alone(self) -> AlonePool:
         """A pool that makes one call at a time, in a process of its own."""
-        return AlonePool(1, self._limits)
+        return AlonePool(1, self._limits or Limits())
 
     def as_finished(
         self,
@@ -148,7 +150,9 @@ class Pool:
         may_begin : callable
             Whether a call is made now, by its number; the others are left out.
         """
-        work = self._limits.around(function)
+        work = function
+        if self._limits is not None:
+            work = Supervised(function, self._limits)
         missing, left_out = dict(calls), set[int]()
         suspects: dict[int, tuple[Any, ...]] = {}
         with TemporaryDirectory(prefix="skstab-", ignore_cleanup_errors=True) as marks:
@@ -159,12 +163,14 @@ class Pool:
                         # joblib may deliver what was finished while a pool broke in the next round, and so twice.
                         if missing.pop(number, None) is not None:
                             self._tell(len(calls) - len(missing), len(calls))
-                            yield number, resolved(result, lost)
+                            is_lost = isinstance(result, Lost)
+                            yield number, lost(result.error) if is_lost else result
                 except TerminatedWorkerError:
                     begun = missing.keys() & set(map(int, os.listdir(marks)))
                     for number in sorted(begun or missing.keys() - left_out):
                         suspects[number] = missing.pop(number)
-        yield from self.alone.as_finished(function, suspects, lost=lost)
+        if suspects:
+            yield from self.alone.as_finished(function, suspects, lost=lost)
 
     def _tell(self, n_done: int, n_calls: int) -> None:
         if self._watcher is not None:
