@@ -122,7 +122,7 @@ def with_a_table_of_no_name(path):
         (other_database, "is a database of something else"),
         (newer, "has version 3 of the format"),
         (half, "damaged"),
-        (with_a_table_of_no_name, "is damaged, or was made to do harm"),
+        (with_a_table_of_no_name, "is not a file of skstab, or is damaged"),
         (lambda path: path.write_bytes(b"1"), "is not a file of skstab"),
     ],
     ids=["text", "other", "newer", "half", "name", "short"],

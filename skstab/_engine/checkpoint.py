@@ -276,7 +276,7 @@ def _errors_named(name: str) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise OSError(f"checkpoint {name!r} can't be used: {error}") from error
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
         raise ValueError(
             f"checkpoint {name!r} is not a file of skstab, or is damaged: {error}; "
             f"skstab study {name} --repair keeps what can still be read"
