@@ -12,7 +12,7 @@ from skstab._cli._formats import ReadOptions
 from skstab._cli._reading import read_dataset
 from skstab._cli._terminal import AlertError, Progress, require_extras, say
 from skstab._cli._writing import check_checkpoint, check_output, write
-from skstab._engine.pool import watched_by
+from skstab._engine.progress import watched_by
 from skstab._report.alerts import alerts_of
 from skstab._report.comparing import check_measure, kind_of_target, quiet, scoring_of
 from skstab._report.dataset import Dataset

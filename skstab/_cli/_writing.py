@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from skstab._engine.store import open_checkpoint
+from skstab._engine.checkpoint import open_checkpoint
 from skstab._report.words import UserError
 
 _MARK = b'<meta name="generator" content="skstab'
