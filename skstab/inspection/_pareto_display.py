@@ -217,7 +217,9 @@ class ParetoFrontDisplay:
         table["chosen"] = False if self.chosen is None else table.index == self.chosen
         return table
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+    def plot(
+        self, ax: Any = None, *, legend: bool = True, name: str | None = None
+    ) -> Self:
         """Draw the candidates.
 
         Parameters
@@ -226,6 +228,9 @@ class ParetoFrontDisplay:
             Axes to draw in; None makes a figure.
         legend : bool, default=True
             Whether to draw a legend of the marks.
+        name : str, default=None
+            Draw the front alone, in a colour of its own and under this name in the legend: for the fronts of several
+            searches on the same axes. None draws all candidates and choices.
 
         Returns
         -------
@@ -234,8 +239,11 @@ class ParetoFrontDisplay:
         """
         self.figure_, self.ax_ = figure_and_axes(ax)
         table = self.frame().dropna(subset=["score", "stability"])
-        drawn = self._draw_candidates(table) | self._draw_choices(table)
-        self._widen(table)
+        if name is None:
+            drawn = self._draw_candidates(table) | self._draw_choices(table)
+            self._widen(table)
+        else:
+            drawn = self._draw_front(table, name)
         self.ax_.locator_params(axis="x", nbins=6)  # scores have many digits
         self.ax_.set_xlabel(self.score, parse_math=False)
         self.ax_.set_ylabel(
@@ -251,6 +259,17 @@ class ParetoFrontDisplay:
             return None
         is_nested = f"split1_test_{self.stability}" in self.cv_results
         return "outer folds" if is_nested else "resampling error"
+
+    def _draw_front(self, table: pd.DataFrame, name: str) -> dict[str, Any]:
+        """Draw the front in the next colour; return all fronts of the axes by name."""
+        handles, names = self.ax_.get_legend_handles_labels()
+        front = table[table["on_front"]].sort_values(
+            ["score", "stability"], ascending=[True, False]
+        )
+        colour = COLOURS[len(names) % len(COLOURS)]
+        drawn = self._points(front, "-o", colour, colour, 3)
+        drawn.set_label(str(name))
+        return dict(zip(names, handles, strict=True)) | {str(name): drawn}
 
     def _draw_candidates(self, table: pd.DataFrame) -> dict[str, Any]:
         front = table[table["on_front"]].sort_values(
