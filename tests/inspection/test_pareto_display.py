@@ -322,7 +322,10 @@ def test_axes_are_named_after_score_and_measure():
 
 def test_several_fronts_on_one_picture():
     tables = {
-        name: {"accuracy": [0.95 - shift, 0.8, 0.7], "nogueira": [0.4, 0.6 + shift, 0.5]}
+        name: {
+            "accuracy": [0.95 - shift, 0.8, 0.7],
+            "nogueira": [0.4, 0.6 + shift, 0.5],
+        }
         for name, shift in (("RFE", 0.0), ("hybrid $x", 0.05), ("filter", 0.1))
     }
     ax = None
