@@ -10,8 +10,8 @@ chooses some features by a filter and eliminates the others around them; how man
 # A microarray
 # ------------
 # 62 tissues, 2000 genes: the colon data of Alon et al. (1999), if they are in the file that the environment variable
-# ``ALON`` names (an NPZ file with ``X`` and ``y``), else simulated ones of the same size: modules of correlated genes, of
-# which the active ones vary more and some differ between the classes.
+# ``ALON`` names (an NPZ file with ``X`` and ``y``), else simulated ones of the same size: modules of correlated genes,
+# of which the active ones vary more and some differ between the classes.
 
 import os
 from pathlib import Path
@@ -53,8 +53,8 @@ else:
 # Two searches
 # ------------
 # 20 genes. Elimination alone over its penalties, and hybrid-RFE over these and the number of genes that the filter
-# chooses. The genes share a unit, so no ``StandardScaler`` is put in front: the variance of a gene is what the filter is
-# stable by, and ``standardize=True`` scales the genes for the models alone.
+# chooses. The genes share a unit, so no ``StandardScaler`` is put in front: the variance of a gene is what the filter
+# is stable by, and ``standardize=True`` scales the genes for the models alone.
 
 hybrid = HybridRFE(20, standardize=True)
 penalties = np.logspace(-4, 0, 3)
