@@ -126,6 +126,62 @@ def kernel_density(p, repeats, counts=(5, 6, 8, 10), levels=(0.9, 0.5)):
     show(pd.DataFrame(rows))
 
 
+# -- the mean of the subsets, other sizes, and a split of the runs -----------------------------------------------------
+
+
+def inductive_ends(runs, level):
+    """Split conformal: half of the runs give the centre, subsets of the others the distances from it."""
+    half = len(runs) // 2
+    centre, others = stability_score(runs[:half]), runs[half:]
+    distances = np.sort(np.abs(calibration_values(others) - centre))
+    place = int(np.ceil(level * (len(distances) + 1))) - 1
+    if place >= len(distances):
+        return -1.0, 1.0
+    return centre - distances[place], min(1.0, centre + distances[place])
+
+
+def variants_of(p, n_runs, repeats, level):
+    """Squared errors of two estimates, and width and coverage of intervals."""
+    truth, found = population_stability(p), []
+    for seed in range(repeats):
+        runs = draw_runs(p, n_runs, (n_runs, seed))
+        row = {
+            "all": (stability_score(runs) - truth) ** 2,
+            "mean": (calibration_values(runs).mean() - truth) ** 2,
+        }
+        ends = {"inductive": inductive_ends(runs, level)}
+        for size in (2, (n_runs + 1) // 2, n_runs - 2):
+            interval = stability_interval(
+                runs, method="conformal", confidence_level=level, subset_size=size
+            )
+            ends[f"κ = {size}"] = (interval.low, interval.high)
+        for name, (low, high) in ends.items():
+            row |= {f"{name} width": high - low, f"{name} held": low <= truth <= high}
+        found.append(row)
+    return pd.DataFrame(found).astype(float).mean()
+
+
+def variants(p, repeats, level=0.9):
+    """Show whether another size, another estimate or a split is better."""
+    rows = []
+    for m in (6, 8, 10, 12):
+        mean = variants_of(p, m, repeats, level)
+        names = [name.removesuffix(" width") for name in mean.index if "width" in name]
+        row = {"M": m, "error of Φ": f"{mean['all'] ** 0.5:.4f}"}
+        row["error of the mean"] = f"{mean['mean'] ** 0.5:.4f}"
+        for name in names:
+            label = name if name == "inductive" else f"κ: {name[4:]}"
+            row.setdefault("intervals: width (coverage)", []).append(
+                f"{label} {mean[f'{name} width']:.3f} ({mean[f'{name} held']:.2f})"
+            )
+        row["intervals: width (coverage)"] = "; ".join(
+            row["intervals: width (coverage)"]
+        )
+        rows.append(row)
+    section(f"Section 6: sizes κ, the mean, and a split, at {level:.0%} ({repeats})")
+    show(pd.DataFrame(rows))
+
+
 # -- width as a sign of multiplicity -----------------------------------------------------------------------------------
 
 

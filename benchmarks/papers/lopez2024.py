@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from _lopez2024_ideas import kernel_density, multiplicity, trial_pvalues
+from _lopez2024_ideas import kernel_density, multiplicity, trial_pvalues, variants
 from _simulations import coverage, draw_runs, intervals
 from _tables import claim, compare, elapsed, figure, note, options, section, show, title
 from joblib import Parallel, delayed
@@ -314,6 +314,7 @@ def main():
     figure_3(opts, found, repeats)
     trial_pvalues(PROBABILITIES, repeats)
     kernel_density(PROBABILITIES, repeats)
+    variants(PROBABILITIES, repeats)
     multiplicity(repeats // 4)
     elapsed()
 

@@ -16,7 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import naming
+from skstab._checks import check_number, naming
 from skstab._compat import as_indexable
 from skstab._engine.pool import open_pool
 from skstab._random import draw_entropy, random_parameters, seeded
@@ -97,6 +97,7 @@ _NOT_ALWAYS = (
     "efp_",
     "q_values_",
     "calibration_",
+    "stable_param_value_",
     "decoy_scores_",
     "group_labels_",
     "group_selection_path_",
@@ -222,6 +223,8 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         Smallest estimated share of wrong features among sets that include the feature, under the same condition.
     calibration_ : StabilityCalibration
         After :meth:`calibrate`: what was compared, and what was chosen.
+    stable_param_value_ : object
+        After :meth:`choose_by_stability`: the value that was chosen.
     decoy_scores_ : ndarray of shape (n_decoy_draws, 2, n_features)
         With `decoys`: mean selection probabilities over the values, of the features and of their decoys.
     group_labels_ : ndarray of shape (n_groups,)
@@ -292,6 +295,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     B. Bodinier et al., "Automated calibration for stability selection in penalised regression and graphical models",
     Journal of the Royal Statistical Society C 72 (2023), 1375-1393.
+
+    M. Nouraie and S. Muller, "On the selection stability of stability selection and its applications",
+    Communications in Statistics (2026).
 
     J. Hédou et al., "Discovery of sparse, reliable omic biomarkers with Stabl", Nature Biotechnology 42 (2024),
     1581-1593.
@@ -523,6 +529,57 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             float(errors[row, column]),
         )
         self._choose(self._unit_path[:, row] >= self.threshold_ - _EXACT)
+        return self
+
+    def choose_by_stability(
+        self, *, least: float = 0.75, threshold: float | None = None
+    ) -> Self:
+        """Choose the penalty by the stability of the subsamples' selections, without fitting again.
+
+        It is the weakest at which `stability_path_` is at least `least`; where none is, the weakest within one standard
+        deviation (of the stabilities along the path) of the largest, with a warning (Nouraie and Muller 2026, R's
+        stabplot). The features selected are those that reach the threshold at this one value.
+
+        Parameters
+        ----------
+        least : float, default=0.75
+            The stability that is wanted.
+        threshold : float, default=None
+            Share of the subsamples that must select a feature at that value; None keeps the one in use, or takes 0.75
+            where there is none.
+
+        Returns
+        -------
+        self : object
+            The same object, with another selection and `stable_param_value_`. `pfer_` is the bound of that value as if
+            it had not been chosen by the same subsamples.
+        """
+        check_is_fitted(self)
+        check_number(least, "least", "between 0 and 1", least=0, most=1)
+        if threshold is None:
+            threshold = 0.75 if np.isnan(self.threshold_) else float(self.threshold_)
+        check_number(threshold, "threshold", "between 0 and 1", least=0, most=1)
+        values = self.stability_path_["stability"].to_numpy()
+        if np.isnan(values).all():
+            raise ValueError(
+                "the path has no value with a stability: nothing, or everything, is selected at each of them"
+            )
+        limit, most = least, float(np.nanmax(values))
+        if most < least:
+            limit = most - (
+                0.0 if len(values) < 2 else float(np.nanstd(values, ddof=1))
+            )
+            warn_user(
+                f"no value of the path has a stability of {least:g}, the largest is {most:.2f}: taken is the weakest "
+                f"penalty with at least {limit:.2f}, one standard deviation less"
+            )
+        sizes = self._unit_path.sum(axis=0)
+        reached = np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= limit)
+        row = int(reached[np.argmax(sizes[reached])])
+        self.stable_param_value_ = self.param_values_[row]
+        errors = self._errors_of(sizes[[row]], np.array([threshold]))
+        self.threshold_, self.pfer_ = threshold, float(errors[0, 0])
+        self._choose(self._unit_path[:, row] >= threshold - _EXACT)
         return self
 
     @property

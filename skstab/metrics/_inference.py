@@ -11,7 +11,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from skstab._checks import check_bool, check_int, check_level, check_number, is_choice
+from skstab._checks import (
+    check_bool,
+    check_int,
+    check_level,
+    check_number,
+    is_choice,
+    is_int,
+)
 from skstab._typing import FloatArray, IntArray, MeasureLike, RandomState, RunsLike
 from skstab.metrics._frequency import nogueira, totals
 from skstab.metrics._measure import Measure
@@ -131,22 +138,36 @@ def conformal_ends(values: FloatArray, alpha: float) -> tuple[float, float] | No
 
 
 def _conformal(
-    measure: Measure, table: Table, level: float, rng: Any, n_resamples: int
+    measure: Measure,
+    table: Table,
+    level: float,
+    rng: Any,
+    n_resamples: int,
+    size: int | None = None,
 ) -> tuple[float, float, float]:
-    values = calibration_values(measure, table, rng, n_resamples)
+    values = calibration_values(measure, table, rng, n_resamples, size)
     low, high = conformal_ends(values, 1 - level) or measure.range(
-        _subset_size(table.n_runs)
+        size or _subset_size(table.n_runs)
     )
     return low, high, np.nan
 
 
 def calibration_values(
-    measure: Measure, table: Table, rng: Any, n_resamples: int
+    measure: Measure,
+    table: Table,
+    rng: Any,
+    n_resamples: int,
+    size: int | None = None,
 ) -> FloatArray:
     """Stabilities of the subsets of the runs that a conformal interval is calibrated with."""
     _require_comparable(measure, "conformal")
     _require_runs(table, 3, "conformal")
-    subsets = _subsets(table.n_runs, _subset_size(table.n_runs), n_resamples, rng)
+    if not (size is None or is_int(size, 2, table.n_runs - 1)):
+        raise ValueError(
+            f"subset_size must be None or an int from 2 to {table.n_runs - 1}, one less than the runs, got {size!r}"
+        )
+    size = size or _subset_size(table.n_runs)
+    subsets = _subsets(table.n_runs, size, n_resamples, rng)
     return _values_of(measure, table, subsets)
 
 
@@ -212,6 +233,7 @@ def stability_interval(
     confidence_level: float = 0.95,
     random_state: RandomState = None,
     n_resamples: int = 1000,
+    subset_size: int | None = None,
 ) -> StabilityInterval:
     """Interval for the stability that infinitely many runs would show.
 
@@ -244,6 +266,9 @@ def stability_interval(
         Seed of the subsets or draws of "conformal" and "bootstrap".
     n_resamples : int, default=1000
         Number of bootstrap draws, and of subsets beyond which "conformal" takes random ones.
+    subset_size : int, default=None
+        Number of runs in each subset of "conformal", the κ of [2]_; None takes half of the runs, of which there are
+        most.
 
     Returns
     -------
@@ -288,7 +313,10 @@ def stability_interval(
     elif is_choice(method, *RESAMPLED):
         _require_comparable(chosen, method)
         rng, n_resamples = check_seed(random_state), check_resamples(n_resamples)
-        low, high, error = RESAMPLED[method](chosen, table, level, rng, n_resamples)
+        size = {"size": subset_size} if method == "conformal" else {}
+        low, high, error = RESAMPLED[method](
+            chosen, table, level, rng, n_resamples, **size
+        )
         estimate = chosen.value(table)
     else:
         raise ValueError(

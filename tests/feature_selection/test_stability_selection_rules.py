@@ -766,3 +766,50 @@ def test_thresholds_below_one_half_have_an_r_concave_bound(data):
     np.testing.assert_array_equal(
         found.get_support(), found.selection_probabilities_ >= 0.4 - 1e-9
     )
+
+
+# -- a penalty by its stability ----------------------------------------------------------------------------------------
+
+
+def chosen_by_hand(selection, least):
+    """The weakest penalty with that stability, or within one standard deviation of the largest."""
+    stability = selection.stability_path_["stability"].to_numpy()
+    if np.nanmax(stability) < least:
+        least = np.nanmax(stability) - np.nanstd(stability, ddof=1)
+    reached = [at for at in range(len(stability)) if stability[at] >= least]
+    return min(reached, key=lambda at: selection.param_values_[at])
+
+
+@pytest.mark.parametrize("least", [0.1, 0.4, 0.75])
+def test_the_weakest_penalty_that_is_stable_enough(data, least):
+    selection = select(data, efp=1, resampling=PAIRS)
+    assert np.nanmax(selection.stability_path_["stability"]) >= 0.75
+    row = chosen_by_hand(selection, least)
+    selection.choose_by_stability(least=least, threshold=0.6)
+    assert selection.stable_param_value_ == selection.param_values_[row]
+    np.testing.assert_array_equal(
+        selection.get_support(), selection.selection_path_[:, row] >= 0.6 - 1e-9
+    )
+    assert selection.threshold_ == 0.6
+
+
+def test_where_no_penalty_is_stable_enough_it_is_near_the_most_stable(data):
+    X, _ = data
+    noise = np.random.default_rng(1).standard_normal(len(X))
+    selection = select((X, noise), efp=1, resampling=PAIRS)
+    row = chosen_by_hand(selection, 0.75)
+    with pytest.warns(
+        UserWarning, match=r"no value of the path has a stability of 0.75"
+    ):
+        selection.choose_by_stability()
+    assert selection.stable_param_value_ == selection.param_values_[row]
+    assert selection.threshold_ == 0.75
+    assert not hasattr(selection.fit(X, noise), "stable_param_value_")
+
+
+@pytest.mark.parametrize("wrong", [{"least": 2}, {"threshold": -1}])
+def test_impossible_stabilities(whole, wrong):
+    with pytest.raises(
+        ValueError, match=f"{next(iter(wrong))} must be between 0 and 1"
+    ):
+        whole.choose_by_stability(**wrong)

@@ -558,3 +558,25 @@ def test_sparse_tables_give_the_same_intervals():
             stability_interval(form, method=method) for form in (z, sparse.csr_array(z))
         )
         assert (dense.low, dense.high) == pytest.approx((csr.low, csr.high), abs=1e-12)
+
+
+# -- the size of the subsets of a conformal interval -------------------------------------------------------------------
+
+
+def test_conformal_with_subsets_of_any_size():
+    rng = np.random.default_rng(0)
+    supports = rng.random((8, 30)) < np.linspace(0.05, 0.95, 30)
+    half = stability_interval(supports, method="conformal")
+    same = stability_interval(supports, method="conformal", subset_size=4)
+    assert (half.low, half.high) == (same.low, same.high)
+    few, many = (
+        stability_interval(
+            supports, method="conformal", confidence_level=0.5, subset_size=size
+        )
+        for size in (3, 6)
+    )
+    # Larger subsets share more runs, and their stabilities differ less.
+    assert few.high - few.low > many.high - many.low
+    for wrong in (1, 8, 2.5):
+        with pytest.raises(ValueError, match="subset_size must be None or an int from"):
+            stability_interval(supports, method="conformal", subset_size=wrong)
