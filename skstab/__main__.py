@@ -12,7 +12,8 @@ from io import TextIOWrapper
 from typing import Any
 
 from skstab._cli._arguments import parse
-from skstab._cli._terminal import UserError, complain
+from skstab._cli._terminal import complain
+from skstab._report.words import UserError
 
 BROKEN_PIPE = 141
 _ENDED = 128  # and the number of the signal

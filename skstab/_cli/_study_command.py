@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from skstab._cli._terminal import UserError, plural, say
+from skstab._cli._terminal import say
 from skstab._engine.checkpoint import FAILURE, open_checkpoint
 from skstab._engine.repair import repair
+from skstab._report.words import UserError, plural
 
 if TYPE_CHECKING:
     import argparse

@@ -12,7 +12,7 @@ import pytest
 import skstab
 from skstab._cli import _measure_command, _terminal
 from skstab._cli._arguments import SELECTORS
-from skstab._cli._selectors import SETTINGS
+from skstab._report.selectors import SETTINGS
 from tests.deeds import wait_until
 
 ROOT = Path(__file__).parents[2]
