@@ -493,16 +493,16 @@ class StabilityCV(
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
         with naming("estimator", "X", "y", *plan.fit_params):
-            self.estimator_ = seeded(self.estimator, names, seed).fit(
-                X, y, **plan.fit_params
-            )
+            # What is read is the object: some `fit` return None.
+            self.estimator_ = seeded(self.estimator, names, seed)
+            self.estimator_.fit(X, y, **plan.fit_params)
         chosen = plan.read(self.estimator_, X, y).warned()
         self._declared = {
             "n_features": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", None),
             "refit": chosen.used,
             "why_no_support": why_no_support(self.estimator_)
-            if chosen.support is None
+            if chosen.keeps_all
             else None,
             "estimator_name": type(self.estimator_).__name__,
         }
