@@ -90,7 +90,7 @@ def one_set(seed, C):
     }
     clusters = feature_clusters(X, threshold=0.85)
     for threshold in (0.5, 0.8):
-        report = feature_report(cv, X, groups=clusters, threshold=threshold)
+        report = feature_report(cv, X, clusters=clusters, threshold=threshold)
         found |= {
             f"{name}, threshold {threshold}": value
             for name, value in counts_of(report, groups).items()
@@ -145,7 +145,7 @@ def with_assessment(n_sets=5):
             X, y, groups = simulated(seed)
             y = y if signal else np.random.default_rng(seed).permutation(y)
             found = assess_selector(lasso(0.1), X, y, random_state=seed)
-            report = feature_report(found.runs, groups=groups, assessment=found)
+            report = feature_report(found.runs, clusters=groups, assessment=found)
             rows.append(
                 [len(report.core), counts_of(report, groups)["noise in the core"]]
             )

@@ -79,7 +79,7 @@ _ = CoSelectionDisplay.from_runs(runs, X, groups=clusters).plot(top_k=20)
 # One representative of each cluster that at least half of the runs selected, with what a reader needs: how often it
 # (and its cluster) was selected, the size and the sign of its coefficient over the runs, and what was left out.
 
-report = feature_report(runs, X, groups=clusters)
+report = feature_report(runs, X, clusters=clusters)
 print(report.sentence)
 columns = [
     "frequency",

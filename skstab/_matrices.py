@@ -140,15 +140,17 @@ def read_only(value: Any) -> Any:
 # -- groups of columns -------------------------------------------------------------------------------------------------
 
 
-def group_codes(groups: Any, n_features: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def group_codes(
+    groups: Any, n_features: int, name: str = "groups"
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the labels in the order of their first features, and the number of each feature's label."""
-    with naming("groups"):
+    with naming(name):
         labels = np.asarray(groups)
     if labels.shape != (n_features,):
         raise ValueError(
-            f"groups must have one label for each of the {n_features} features, got shape {labels.shape}"
+            f"{name} must have one label for each of the {n_features} features, got shape {labels.shape}"
         )
-    with naming("groups"):
+    with naming(name):
         names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return names[order], np.argsort(order)[codes]

@@ -63,7 +63,8 @@ _FEATURES = """\
 {table}
 
 frequency: share of the samples that selected it; cluster: selected it or one of its substitutes;
-chance: selected it with permuted targets; direction: "-" means that large values point to a malignant tumour
+chance: selected it with permuted targets; direction: of the feature alone, "-" means that large values point to a
+malignant tumour; given others: the same among tumours that are equal in the other selected features
 """
 _OUTCOME = """\
 4. What does it cost in accuracy to choose more stably? The candidates of which no other is better in both:
@@ -221,8 +222,9 @@ def _features(report: FeatureReport | None) -> str:
         "cluster_frequency": "cluster",
         "chance": "chance",
         "direction": "direction",
+        "given_others": "given others",
     }
-    table = report.core[list(columns)].rename(columns=columns).round(2)
+    table = report.core.filter(list(columns)).rename(columns=columns).round(2)
     return _FEATURES.format(
         sentence="\n".join(_indented(report.sentence)),
         table=table.to_string(index_names=False),
@@ -312,7 +314,7 @@ def make_report(
         candidates=table,
         scoring=SCORE,
         assessment=assessment,
-        feature_report=feature_report(assessment.runs, X, assessment=assessment),
+        feature_report=feature_report(assessment.runs, X, y, assessment=assessment),
         direction="a benign tumour",
         facts={
             "Data": f"breast cancer data of scikit-learn: {len(X)} rows, {X.shape[1]} features",

@@ -142,7 +142,7 @@ def _assessing(plan: Plan) -> list[str]:
         "params = {name: value for name, (value,) in settings[first].items()}",
         "estimator = clone(pipeline).set_params(**deepcopy(params))",
         f"assessment = assess_selector(estimator, X, y, measure={measure!r}{groups}, **common)",
-        "features = feature_report(comparison.runs[first], X.fillna(X.median()), assessment=assessment)",
+        "features = feature_report(comparison.runs[first], X, y, assessment=assessment)",
         "print(features.sentence)",
         "print(assessment.reason)",
     ]

@@ -126,11 +126,9 @@ def make_assessed_report(
 
 
 def publishing(report: StabilityReport, data: Dataset) -> FeatureReport:
-    """Which features to publish; missing numbers are replaced for the correlations."""
+    """Which features to publish, with their directions."""
     runs = report.comparison.runs[report.first_selector]
-    return feature_report(
-        runs, data.X.fillna(data.X.median()), assessment=report.assessment
-    )
+    return feature_report(runs, data.X, data.y, assessment=report.assessment)
 
 
 def make_report(plan: Plan, target: str) -> StabilityReport:

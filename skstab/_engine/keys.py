@@ -17,7 +17,7 @@ import pandas as pd
 from joblib.hashing import NumpyHasher
 from scipy.sparse import issparse
 
-__all__ = ["digest_of", "key_of_call", "versions_of"]
+__all__ = ["digest_of", "key_of_call", "split_digest", "versions_of"]
 
 # What its text says all of, with the type.
 _WRITTEN = (
@@ -55,6 +55,15 @@ def digest_of(**parts: Any) -> bytes:
 def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
     """The key of one of several calls: digests of what they have in common and of its own arguments, and its number."""
     return blake2b(common + own + number.to_bytes(8, "little"), digest_size=16).digest()
+
+
+def split_digest(train: Any, test: Any) -> bytes:
+    """A digest of a split, by which a later fit knows it again."""
+    digest = sha256()  # which processors have instructions for
+    for rows in map(np.asarray, (train, test)):
+        digest.update(rows.data if rows.flags.c_contiguous else rows.tobytes())
+        digest.update(b"|")
+    return digest.digest()[:16]
 
 
 def versions_of(estimator: Any) -> dict[str, str]:

@@ -42,8 +42,8 @@ def feature_clusters(
     -------
     labels : ndarray of shape (n_features,)
         The number of the cluster of each feature, numbered from 0 in the order of their first features. A feature that
-        is similar to no other one, or constant, is a cluster of its own. As `groups` they serve
-        :func:`feature_report`, :func:`instability_shares`, :meth:`skstab.runs.Runs.stability`,
+        is similar to no other one, or constant, is a cluster of its own. They serve as `clusters` of
+        :func:`feature_report` and `groups` of :func:`instability_shares`, :meth:`skstab.runs.Runs.stability`,
         :class:`~skstab.feature_selection.StabilitySelection` and the measures with groups.
 
     Notes

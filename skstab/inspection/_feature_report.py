@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -11,18 +11,27 @@ from numpy.typing import ArrayLike
 
 from skstab._checks import check_number
 from skstab._matrices import group_codes
-from skstab._typing import FloatArray, IndexArray, MatrixLike, RunsLike
+from skstab._typing import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    MatrixLike,
+    RunsLike,
+)
 from skstab.inspection._clusters import (
     check_columns,
     feature_clusters,
     pair_correlations,
 )
+from skstab.inspection._columns import as_numbers, blocks_of, units_of
+from skstab.inspection._direction import Target, direction_columns
 from skstab.inspection._instability import shares_of
 from skstab.inspection._publishing import Rule, reasons, sentence
 from skstab.inspection._report_columns import (
     check_reference,
     coefficient_columns,
     frequency_columns,
+    levels_column,
     reference_columns,
     representatives,
     sign_columns,
@@ -52,6 +61,8 @@ class FeatureReport:
         What to report, by which rule, and what was left out.
     n_runs : int
         Number of runs.
+    towards : str, default=""
+        What values go with where the direction of a feature is "+", such as "higher values of income".
 
     Examples
     --------
@@ -67,6 +78,8 @@ class FeatureReport:
     table: pd.DataFrame
     sentence: str
     n_runs: int
+    _: KW_ONLY
+    towards: str = ""
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the features.
@@ -110,9 +123,11 @@ class FeatureReport:
 def feature_report(
     runs: RunsLike,
     X: MatrixLike | None = None,
+    y: ArrayLike | None = None,
     *,
     threshold: float = 0.5,
-    groups: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    variables: ArrayLike | None = None,
     reference: tuple[ArrayLike, ArrayLike] | None = None,
     assessment: SelectorAssessment | None = None,
 ) -> FeatureReport:
@@ -123,17 +138,25 @@ def feature_report(
     runs : Runs, StabilityCV or search
         What runs selected, or a fitted object that holds runs.
     X : array-like or sparse matrix of shape (n_samples, n_features), default=None
-        The data; without `groups`, features are clustered by :func:`feature_clusters`.
+        The data as the runs saw them, also with texts and missing values; without `clusters`, features are clustered
+        by :func:`feature_clusters`.
+    y : array-like of shape (n_samples,), default=None
+        The target, for the direction of each feature alone: two classes, several, numbers (more than 10 different
+        ones, or fractions), or a structured array of events and times.
     threshold : float, default=0.5
         The share of the runs from which on a cluster (without clusters: a feature) is reported.
-    groups : array-like of shape (n_features,), default=None
-        A label for each feature: features of one group are substitutes of each other. With neither `X` nor `groups`,
-        each feature stands for itself.
+    clusters : array-like of shape (n_features,), default=None
+        A label for each feature: features of one cluster are substitutes of each other. With neither `X` nor
+        `clusters`, each feature stands for itself. With `variables`, one label for each variable in the order of
+        their first features.
+    variables : array-like of shape (n_features,), default=None
+        The variable that each feature was made from, such as the column of a one-hot level: the report then has one
+        row for each variable, selected where any of its features is. None takes each feature for a variable.
     reference : tuple of (coef, se), default=None
         Coefficients and standard errors of the unpenalised model with all features, on the scale of the coefficients
         of the runs (of standardised features where the runs standardise), for runs of linear models;
         :func:`unpenalised_reference` fits it for numbers and two classes. There is none where there are as many
-        features as rows.
+        features as rows, and it is not combined with `variables`.
     assessment : SelectorAssessment, default=None
         What :func:`~skstab.model_selection.assess_selector` returned for the same selector and data: a feature is
         then reported only if halves of the data select it more often than with permuted targets, and none if
@@ -150,11 +173,20 @@ def feature_report(
 
     - `frequency` of selection with its 95% Wilson interval `frequency_low`, `frequency_high`, which is about the finite
       number of runs; `in_refit`, whether it was selected on all rows.
+    - with X and y: the `direction` of the feature *alone*, "+" or "-" where the 95% interval `association_low` to
+      `association_high` of its rank correlation with the target, `association`, leaves out 0, otherwise "±". Of
+      several classes each is compared with all others, and those that are clear are named with their sign; of a
+      category, its levels. A positive sign is about the second of two classes, or an earlier event (in survival
+      the target are martingale residuals). The numbers are those of the strongest class and level, chosen
+      among all, and rows that all runs counted alike, such as those of one patient, count as dependent.
     - for linear models with one output: `coef_median` and the 2.5% and 97.5% quantiles `coef_low` and `coef_high` over
-      all runs, zero where not selected; `direction`, the more common sign, and its share `sign_consistency`.
+      all runs, zero where not selected; `given_others`, the more common sign, which holds for equal values of the
+      other selected features and may contradict `direction`, and its share `sign_consistency`.
     - with a reference β, se: the `rmsd_ratio` √(mean (β_run − β)²)/se, unselected as 0 (above 1: selection adds
       variance), and the relative `conditional_bias` mean(β_run | selected)/β − 1 (above 0: overestimated when
       selected; below 0: shrunken).
+    - `levels`, with `variables` or where a pipeline encodes categories: the levels of a variable that at least a share
+      `threshold` of the runs selected.
     - `instability_share`, its share of the variance of the selections, see :func:`instability_shares`.
     - with clusters: `cluster`, `cluster_frequency` with its interval, the `representative` (the member that was
       selected most often, the first of equal ones), and with X the `correlation` with it.
@@ -179,12 +211,12 @@ def feature_report(
     ... )
     >>> lasso = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.03, random_state=0)
     >>> runs = StabilityCV(lasso, cv=BootstrapSplit(50, random_state=0)).fit(X, y)
-    >>> report = feature_report(runs, X)
-    >>> report.core[["frequency", "cluster_frequency", "coef_median", "direction"]].round(2)
-             frequency  cluster_frequency  coef_median direction
+    >>> report = feature_report(runs, X, y)
+    >>> report.core[["frequency", "cluster_frequency", "direction", "association", "coef_median"]].round(2)
+             frequency  cluster_frequency direction  association  coef_median
     feature
-    x2            0.96                1.0         0.39         +
-    x5            0.80                1.0         0.27         +
+    x2            0.96                1.0         +         0.45         0.39
+    x5            0.80                1.0         +         0.45         0.27
     >>> report.left_out["x1"]
     'substitute of x2'
     """
@@ -193,10 +225,47 @@ def feature_report(
     )
     found, _ = supports_of(runs)
     _check_assessment(assessment, found.n_features)
-    clusters = _Clusters.of(found, X, groups)
-    rule = Rule(threshold, len(found), clusters.labels is not None, assessment)
-    table = _table(found, X, clusters, reference, rule)
-    return FeatureReport(table, sentence(table, rule), len(found))
+    if X is not None:
+        check_columns(X, found.n_features)
+    elif y is not None:
+        raise ValueError("y needs X: the direction of a feature is that of its values")
+    rows = Rows.of(found, variables)
+    if reference is not None and variables is not None:
+        raise ValueError("reference and variables cannot be combined")
+    groups = _Clusters.of(rows, X, clusters)
+    rule = Rule(threshold, len(found), groups.labels is not None, assessment)
+    table = _table(rows, X, y, groups, reference, rule)
+    target = None if y is None else Target.of(y)
+    towards = "" if target is None else target.towards
+    return FeatureReport(table, sentence(table, rule), len(found), towards=towards)
+
+
+class Rows(NamedTuple):
+    """What the report has rows of: features, or variables of several features each."""
+
+    features: Runs
+    runs: Runs  # the same, of the rows
+    codes: IndexArray  # the row of each feature
+
+    @classmethod
+    def of(cls, runs: Runs, variables: ArrayLike | None) -> Self:
+        if variables is None:
+            return cls(runs, runs, np.arange(runs.n_features))
+        _, codes = group_codes(variables, runs.n_features, "variables")
+        return cls(runs, runs.grouped(variables), codes)
+
+    @property
+    def is_joined(self) -> BoolArray:
+        """Which rows are several features together."""
+        return np.asarray(np.bincount(self.codes) > 1)
+
+    def numbers(self, X: Any) -> Any:
+        """The values of the rows for correlations; those of several features are constant."""
+        values = as_numbers(X)
+        if self.runs is self.features:
+            return values
+        first = np.unique(self.codes, return_index=True)[1]
+        return np.where(self.is_joined, 0.0, np.asarray(values, dtype=float)[:, first])
 
 
 class _Clusters(NamedTuple):
@@ -208,14 +277,15 @@ class _Clusters(NamedTuple):
     best: IndexArray  # the representative
 
     @classmethod
-    def of(cls, runs: Runs, X: MatrixLike | None, groups: ArrayLike | None) -> Self:
-        if X is not None:
-            check_columns(X, runs.n_features)
-        if groups is None and X is not None:
-            groups = feature_clusters(X)
-        known = groups is not None
+    def of(cls, rows: Rows, X: MatrixLike | None, clusters: ArrayLike | None) -> Self:
+        runs = rows.runs
+        if clusters is None and X is not None:
+            clusters = feature_clusters(rows.numbers(X))
+        known = clusters is not None
         labels, codes = group_codes(
-            groups if known else np.arange(runs.n_features), runs.n_features
+            clusters if known else np.arange(runs.n_features),
+            runs.n_features,
+            "clusters",
         )
         frequency = runs.grouped(codes).frequencies().to_numpy()
         best = representatives(runs.frequencies().to_numpy(), codes)
@@ -237,17 +307,20 @@ def _check_assessment(assessment: Any, n_features: int) -> None:
 
 
 def _table(
-    runs: Runs, X: Any, clusters: _Clusters, reference: Any, rule: Rule
+    rows: Rows, X: Any, y: Any, clusters: _Clusters, reference: Any, rule: Rule
 ) -> pd.DataFrame:
     import pandas as pd
 
+    runs = rows.runs
     frequency = runs.frequencies().to_numpy()
     columns = {
         **frequency_columns(frequency, len(runs)),
         **({} if runs.refit is None else {"in_refit": runs.refit}),
-        **_coefficients(runs, reference),
+        **({} if y is None else _directions(rows, X, y, frequency)),
+        **_coefficients(rows, reference),
+        **levels_column(rows.features, rows.codes, runs.feature_names, rule.threshold),
         "instability_share": shares_of(frequency),
-        **({} if clusters.labels is None else _of_clusters(runs, X, clusters)),
+        **({} if clusters.labels is None else _of_clusters(rows, X, clusters)),
         **(
             {}
             if rule.assessment is None
@@ -265,30 +338,50 @@ def _table(
     ).iloc[order]
 
 
-def _coefficients(runs: Runs, reference: Any) -> dict[str, Any]:
-    if runs.tables.coefs is None:
+def _directions(rows: Rows, X: Any, y: Any, frequency: FloatArray) -> dict[str, Any]:
+    """The directions of the rows that were ever selected."""
+    blocks = blocks_of(
+        X,
+        rows.codes,
+        rows.features.feature_names,
+        rows.runs.feature_names,
+        frequency > 0,
+    )
+    return direction_columns(blocks, y, units_of(rows.features.row_counts))
+
+
+def _coefficients(rows: Rows, reference: Any) -> dict[str, Any]:
+    coefs = rows.features.tables.coefs
+    if coefs is None:
         if reference is not None:
             raise ValueError(
                 "reference needs runs with coefficients, of a linear model with one output"
             )
         return {}
-    columns = coefficient_columns(runs.tables.coefs) | sign_columns(runs.tables.coefs)
+    if rows.runs is not rows.features:
+        # A variable of several features has several coefficients, and no sign.
+        first = np.unique(rows.codes, return_index=True)[1]
+        alone = coefs[:, first] * ~rows.is_joined
+        columns = coefficient_columns(alone) | sign_columns(alone)
+        for name in ("coef_median", "coef_low", "coef_high"):
+            columns[name] = np.where(rows.is_joined, np.nan, columns[name])
+        return columns
+    columns = coefficient_columns(coefs) | sign_columns(coefs)
     if reference is None:
         return columns
     return columns | reference_columns(
-        runs.tables.coefs, check_reference(reference, runs.n_features)
+        coefs, check_reference(reference, rows.runs.n_features)
     )
 
 
-def _of_clusters(runs: Runs, X: Any, clusters: _Clusters) -> dict[str, Any]:
-    own = np.arange(runs.n_features)
-    return {
+def _of_clusters(rows: Rows, X: Any, clusters: _Clusters) -> dict[str, Any]:
+    runs = rows.runs
+    columns = {
         "cluster": clusters.labels[clusters.codes],
         **frequency_columns(clusters.frequency, len(runs), "cluster_"),
         "representative": runs.feature_names[clusters.best],
-        **(
-            {}
-            if X is None
-            else {"correlation": pair_correlations(X, own, clusters.best)}
-        ),
     }
+    if X is not None:
+        own = np.arange(runs.n_features)
+        columns["correlation"] = pair_correlations(rows.numbers(X), own, clusters.best)
+    return columns

@@ -37,7 +37,7 @@ def published_table(
     if core.empty:
         return None
     parts = [
-        _directions(core, direction),
+        _directions(report, direction),
         _frequencies(core),
         _substitutes(report),
         _evidence(core, assessment),
@@ -55,23 +55,41 @@ def published_table(
     )
 
 
+_WORDS = {"+": "higher", "-": "lower", "±": "not clear"}
+
+
 def _directions(
-    core: pd.DataFrame, direction: str | None
+    report: FeatureReport, direction: str | None
 ) -> tuple[list[Column], list[list[Cell]]]:
-    """In which direction a feature goes with the target, where a linear model says so."""
-    if direction is None or "direction" not in core:
+    """In which direction a feature goes with the target: alone, and given the others where that differs."""
+    core = report.core
+    towards = direction or report.towards
+    if not towards or not {"direction", "given_others"} & set(core):
         return [], [[] for _ in range(len(core))]
-    words = {"+": "higher", "-": "lower", "±": "either"}
-    cells = [
-        [
-            Cell(
-                words.get(sign, "–")
-                + (f" ({agree:.0%} of the runs)" if agree < 1 else "")
-            )
-        ]
-        for sign, agree in zip(core["direction"], core["sign_consistency"], strict=True)
-    ]
-    return [Column(f"Values that go with {direction}", is_number=False)], cells
+    cells = [[Cell(_direction(row))] for _, row in core.iterrows()]
+    about = "alone" if "direction" in core else "given the other features"
+    name = f"Values that go with {towards} ({about}; rank correlation)"
+    return [
+        Column(
+            name if about == "alone" else name.replace("; rank correlation", ""), False
+        )
+    ], cells
+
+
+def _direction(row: pd.Series) -> str:
+    others = str(row.get("given_others", ""))
+    if "direction" not in row:
+        agree = row["sign_consistency"]
+        rarely = f" ({agree:.0%} of the runs)" if agree < 1 else ""
+        return _WORDS.get(others, "–").replace("not clear", "either") + rarely
+    alone = str(row["direction"])
+    words = _WORDS.get(alone, alone or "–")
+    if np.isfinite(row["association_low"]):
+        ends = f"{row['association_low']:.2f} to {row['association_high']:.2f}"
+        words += f" ({row['association']:.2f}, {ends})"
+    if alone in _WORDS and others in ("+", "-") and others != alone:
+        words += f"; given the others: {_WORDS[others]}"
+    return words
 
 
 def _frequencies(core: pd.DataFrame) -> tuple[list[Column], list[list[Cell]]]:

@@ -14,6 +14,7 @@ __all__ = [
     "check_reference",
     "coefficient_columns",
     "frequency_columns",
+    "levels_column",
     "reference_columns",
     "representatives",
     "sign_columns",
@@ -32,6 +33,27 @@ def frequency_columns(
         f"{prefix}frequency_low": low,
         f"{prefix}frequency_high": high,
     }
+
+
+def levels_column(
+    runs: Any, codes: IndexArray, names: Any, threshold: float
+) -> dict[str, Any]:
+    """The levels of each variable that reach the threshold: features of one variable, or outputs of an encoder."""
+    if len(names) < runs.n_features:
+        inputs, labels = codes, runs.feature_names
+        frequency = runs.frequencies().to_numpy()
+    elif runs.outputs is not None:
+        inputs, labels = runs.outputs.inputs, runs.outputs.names
+        frequency = runs.outputs.frequencies().to_numpy()
+    else:
+        return {}
+    found: list[list[str]] = [[] for _ in names]
+    several = np.bincount(inputs, minlength=len(names)) > 1
+    for place in np.flatnonzero(several[inputs] & (frequency >= threshold)):
+        variable = str(names[inputs[place]])
+        level = str(labels[place]).removeprefix(variable).lstrip("=_")
+        found[inputs[place]].append(f"{level} ({frequency[place]:.0%})")
+    return {"levels": np.array([", ".join(part) for part in found], dtype=object)}
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
@@ -57,13 +79,13 @@ def sign_columns(coefs: Any) -> dict[str, Any]:
     )
     known = positive + negative
     share = np.maximum(positive, negative) / np.maximum(known, 1)
-    direction = np.select(
+    sign = np.select(
         [positive > negative, negative > positive, known > 0],
         ["+", "-", "±"],
         default="",
     )
     return {
-        "direction": direction.astype(object),
+        "given_others": sign.astype(object),
         "sign_consistency": np.where(known > 0, share, np.nan),
     }
 

@@ -13,7 +13,19 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
 from skstab._checks import check_int, check_support_from, naming
+from skstab._engine.keys import split_digest
+from skstab._engine.outcomes import keys_of_runs, open_runs
 from skstab._engine.pool import open_pool
+from skstab._engine.row_scores import row_scores_of
+from skstab._engine.work import (
+    Run,
+    RunPlan,
+    Task,
+    collect,
+    report_failures,
+    run_task,
+    tasks_of,
+)
 from skstab._random import draw_entropy, random_parameters, seeded, stream
 from skstab._typing import (
     CVLike,
@@ -35,7 +47,6 @@ from skstab.model_selection._assessment import (
 )
 from skstab.model_selection._permute import permuted_target
 from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for
-from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._score_tests import score_error
 from skstab.model_selection._scoring import check_no_measure
@@ -44,18 +55,7 @@ from skstab.model_selection._split import (
     ComplementaryPairsSplit,
     DisjointBlocksSplit,
 )
-from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_estimator, check_jobs, read_data
-from skstab.model_selection._warm_start import split_digest
-from skstab.model_selection._worker import (
-    Run,
-    RunPlan,
-    Task,
-    collect,
-    report_failures,
-    run_task,
-    tasks_of,
-)
 from skstab.runs import Reading, Runs, read_emptied, why_no_support
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import check_scoring
 
 from skstab._compat import take_rows
+from skstab._engine.row_scores import row_scores_of
+from skstab._engine.work import Run, RunPlan, row_tables, score_rows
 from skstab._typing import FloatArray, IntArray
 from skstab.model_selection._recommend import Scored
 from skstab.model_selection._resampling import is_labelled
-from skstab.model_selection._row_scores import row_scores_of
-from skstab.model_selection._worker import Run, RunPlan, row_tables, score_rows
 
 __all__ = ["dummy_scores"]
 

@@ -13,18 +13,18 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.parallel import Parallel, delayed
 
 from skstab._checks import check_support_from, is_int, naming
-from skstab._random import check_rng, draw_entropy, random_parameters
-from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState
-from skstab.metrics import get_measure, stability_interval, stability_score
-from skstab.model_selection._resampling import splits_of, splitter_for
-from skstab.model_selection._validation import check_estimator, check_jobs, read_data
-from skstab.model_selection._worker import (
+from skstab._engine.work import (
     RunPlan,
     collect,
     report_failures,
     run_task,
     tasks_of,
 )
+from skstab._random import check_rng, draw_entropy, random_parameters
+from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState
+from skstab.metrics import get_measure, stability_interval, stability_score
+from skstab.model_selection._resampling import splits_of, splitter_for
+from skstab.model_selection._validation import check_estimator, check_jobs, read_data
 from skstab.runs import Runs
 
 if TYPE_CHECKING:

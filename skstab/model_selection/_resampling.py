@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
 from skstab._checks import is_estimator, naming
-from skstab._typing import IntArray
 from skstab._warnings import warn_user
 from skstab.model_selection._split import BootstrapSplit, WholeSampleSplit
 
@@ -82,17 +80,6 @@ def _numbers(rows: Any, every: Any) -> Any:
         raise ValueError(
             f"cv must give indices of some of the {len(every)} rows of X: {error}"
         ) from error
-
-
-def pairs_of(splits: Sequence[Any]) -> IntArray | None:
-    """Number of the pair that each split is of, where splits 2b and 2b + 1 always train on disjoint rows."""
-    if len(splits) % 2:
-        return None
-    disjoint = (
-        not np.intersect1d(a, b).size
-        for (a, _), (b, _) in zip(splits[::2], splits[1::2], strict=True)
-    )
-    return np.arange(len(splits)) // 2 if all(disjoint) else None
 
 
 def warn_if_folds_overlap(splits: list[Any]) -> None:

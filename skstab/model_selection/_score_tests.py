@@ -28,6 +28,8 @@ __all__ = [
 # Variance over data sets relative to that between resamples: the usual n_test/n_train has a level of 0.002 at 5%, 0.1
 # has 0.11 for the area under the curve (benchmarks/comparison.py).
 _SHARED_ROWS = 0.2
+# Losses that differ by less come out of different sums of the same numbers.
+_ROUNDING = 1e-12
 
 
 class Difference(NamedTuple):
@@ -54,6 +56,16 @@ class Difference(NamedTuple):
     def upper_end(self, level: float = 0.05) -> float:
         """One-sided upper confidence bound."""
         return float(self.mean + stdtrit(self.df, 1 - level) * self.error)
+
+    @property
+    def is_within_error(self) -> bool:
+        """Whether a loss, the best score less another one, is at most its own standard error.
+
+        Both scores are of the same resamples, so that what these have in common cancels: the error of the best score
+        alone is several times as large. Without an error (a single resample) only no loss counts.
+        """
+        error = 0.0 if np.isnan(self.error) else self.error
+        return self.mean <= error + _ROUNDING
 
 
 def mean_losses(losses: FloatArray) -> FloatArray:
@@ -97,13 +109,15 @@ def row_difference(
     return Difference(float(np.nanmean(differences)), error, df)
 
 
-def resample_difference(a: FloatArray, b: FloatArray) -> Difference:
-    """Difference of mean scores a − b over resamples."""
+def resample_difference(
+    a: FloatArray, b: FloatArray, *, shared: float = _SHARED_ROWS
+) -> Difference:
+    """Difference of mean scores a − b over resamples, with the variance 1/M + shared (1/(M − 1) for M folds)."""
     differences = (a - b)[~np.isnan(a - b)]
     m = len(differences)
     if m < 2:
         return Difference(float(differences.mean()) if m else np.nan, np.nan, m - 1)
-    error = np.sqrt(1 / m + _SHARED_ROWS) * np.std(differences, ddof=1)
+    error = np.sqrt(1 / m + shared) * np.std(differences, ddof=1)
     return Difference(float(differences.mean()), float(error), m - 1)
 
 

@@ -26,7 +26,18 @@ from skstab._compat import (
     with_callbacks,
 )
 from skstab._displays import draw
+from skstab._engine.candidates import (
+    Candidate,
+    candidates_of,
+    families_of,
+    parts_of_grid,
+    settings_of,
+)
+from skstab._engine.keys import split_digest
+from skstab._engine.outcomes import keys_of_candidates, open_runs
 from skstab._engine.pool import open_pool
+from skstab._engine.row_scores import row_scores_of
+from skstab._engine.work import RunPlan, tasks_of
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -40,13 +51,6 @@ from skstab._typing import (
 )
 from skstab._undo import left_as_it_was
 from skstab.metrics import Measure, get_measure
-from skstab.model_selection._grid import (
-    Candidate,
-    candidates_of,
-    families_of,
-    parts_of_grid,
-    settings_of,
-)
 from skstab.model_selection._pareto import ParetoRefit
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import front_beside_diagram
@@ -55,7 +59,6 @@ from skstab.model_selection._resampling import (
     splitter_for,
     warn_if_folds_overlap,
 )
-from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._scorers import column_name, listed_measures, tabulated
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
 from skstab.model_selection._search_results import (
@@ -73,10 +76,7 @@ from skstab.model_selection._search_runs import (
     report_failures,
     runs_in_order,
 )
-from skstab.model_selection._stored import keys_of_candidates, open_runs
 from skstab.model_selection._validation import check_rows, check_stability_search
-from skstab.model_selection._warm_start import split_digest
-from skstab.model_selection._worker import RunPlan, tasks_of
 
 __all__ = ["StabilitySearchCV"]
 

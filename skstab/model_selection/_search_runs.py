@@ -13,15 +13,12 @@ import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
 from skstab._compat import FitProgress, params_of_rows, take_rows
+from skstab._engine.candidates import Candidate, Family
+from skstab._engine.row_scores import row_scores_of
+from skstab._engine.score_times import ScoreTimes
 from skstab._engine.store import Stored
-from skstab._random import draw_seeds
-from skstab._typing import FloatArray
-from skstab._warnings import describe, warn_user
-from skstab.model_selection._grid import Candidate, Family
-from skstab.model_selection._grid_walk import Fitted, GridWalk
-from skstab.model_selection._row_scores import row_scores_of
-from skstab.model_selection._score_times import ScoreTimes
-from skstab.model_selection._worker import (
+from skstab._engine.walk import Fitted, GridWalk
+from skstab._engine.work import (
     Run,
     RunPlan,
     Task,
@@ -30,6 +27,9 @@ from skstab.model_selection._worker import (
     rows_left_out,
     score_on,
 )
+from skstab._random import draw_seeds
+from skstab._typing import FloatArray
+from skstab._warnings import describe, warn_user
 from skstab.runs import Runs, reading_same_rows, reading_with, why_no_support
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cached_property, partial
 from os import PathLike
@@ -24,7 +24,24 @@ from skstab._compat import (
     with_callbacks,
 )
 from skstab._displays import draw
+from skstab._engine.keys import split_digest
+from skstab._engine.outcomes import keys_of_runs, open_runs
 from skstab._engine.pool import open_pool
+from skstab._engine.row_scores import (
+    probabilities_of,
+    reads_probabilities,
+    row_scores_of,
+)
+from skstab._engine.work import (
+    Run,
+    RunPlan,
+    collect,
+    join_in_order,
+    noise_scale,
+    report_failures,
+    run_task,
+    tasks_of,
+)
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -48,9 +65,7 @@ from skstab.model_selection._resampling import (
     splitter_for,
     warn_if_folds_overlap,
 )
-from skstab.model_selection._row_scores import row_scores_of
 from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
-from skstab.model_selection._stored import keys_of_runs, open_runs
 from skstab.model_selection._validation import check_rows, check_stability_cv
 from skstab.model_selection._warm_start import (
     are_whole_batches,
@@ -58,17 +73,6 @@ from skstab.model_selection._warm_start import (
     check_same_splits,
     digests_of,
     in_batches,
-    split_digest,
-)
-from skstab.model_selection._worker import (
-    Run,
-    RunPlan,
-    collect,
-    join_in_order,
-    noise_scale,
-    report_failures,
-    run_task,
-    tasks_of,
 )
 from skstab.runs import Runs, why_no_support
 
@@ -87,7 +91,7 @@ class StabilityCV(
 
     The object is a selector and, where its estimator predicts, a predictor: use it as a step of a
     :class:`~sklearn.pipeline.Pipeline`, or search over the parameters of its estimator with
-    :class:`~sklearn.model_selection.GridSearchCV`.
+    :class:`~sklearn.model_selection.GridSearchCV`. It is a splitter, too, which can be given as `cv` of any search.
 
     Parameters
     ----------
@@ -473,6 +477,7 @@ class StabilityCV(
             scorer=self._scorer(),
             score_names=score_names_of(self.scoring),
             row_scores=row_scores_of(self.scoring, self.estimator),
+            keep_probabilities=reads_probabilities(self.scoring),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
             importance_getter=self.importance_getter,
@@ -501,6 +506,7 @@ class StabilityCV(
             "n_features": self.n_features_in_,
             "feature_names": getattr(self, "feature_names_in_", None),
             "refit": chosen.used,
+            "refit_predictions": self._refit_predictions(X, plan),
             "why_no_support": why_no_support(self.estimator_)
             if chosen.keeps_all
             else None,
@@ -509,22 +515,83 @@ class StabilityCV(
         # An error where the measure compares what such runs do not have.
         Runs.from_selections([chosen], **self._declared).table_for(measure)
 
-    def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
-        classifier, entropy = (
-            is_classifier(self.estimator),
-            getattr(self, "_entropy", 0),
-        )
+    def _refit_predictions(self, X: Any, plan: RunPlan) -> Any:
+        """What the refit says of every row, where that is kept of the rows left out."""
+        if plan.keep_probabilities:
+            return probabilities_of(self.estimator_, X, plan.classes)
+        if not plan.row_scores or not is_regressor(self.estimator):
+            return None
+        predictions = np.asarray(self.estimator_.predict(X))
+        return predictions if predictions.ndim == 1 else None
+
+    def _splitter(
+        self, y: Any = None, *, grouped: bool = False, entropy: Any = None
+    ) -> Any:
         return splitter_for(
             self.cv,
             y,
-            classifier=classifier,
+            classifier=is_classifier(self.estimator),
             grouped=grouped,
             perturb=self.perturb,
-            entropy=entropy,
+            entropy=getattr(self, "_entropy", 0) if entropy is None else entropy,
         )
 
     def _scorer(self) -> Any:
         return scorer_of(self.scoring, self.estimator, self.error_score)
+
+    # -- the splitter --------------------------------------------------------------------------------------------------
+
+    def split(
+        self, X: MatrixLike, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the rows of each run, so that the object can be given as `cv` of any search.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            The target.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows, for the splitter.
+
+        Yields
+        ------
+        train : ndarray of int
+            The rows that a run is trained on: with an int `random_state` those of `fit`.
+        test : ndarray of int
+            The rows that it leaves out.
+        """
+        if self.perturb is not None:
+            raise ValueError(
+                f"perturb must be None where a StabilityCV is the cv of a search, got {self.perturb!r}: a splitter "
+                "only chooses rows"
+            )
+        X, y = as_indexable(X, y)
+        params = {} if groups is None else {"groups": groups}
+        splitter = self._splitter(
+            y, grouped=bool(params), entropy=draw_entropy(self.random_state)
+        )
+        yield from splits_of(splitter, X, y, params)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of runs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            The data; only some splitters ask for it.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            The target; only some splitters ask for it.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of rows; only some splitters ask for them.
+
+        Returns
+        -------
+        n_splits : int
+            Number of splits that `split` yields.
+        """
+        return int(self._splitter(y).get_n_splits(X, y, groups))
 
     # -- the selector and the predictor --------------------------------------------------------------------------------
 
@@ -699,8 +766,8 @@ class StabilityCV(
         Returns
         -------
         routing : MetadataRouter
-            From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `score` to
-            `score` of the estimator.
+            From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `split` to
+            `split` of the splitter; from `score` to `score` of the estimator.
         """
         return (
             MetadataRouter(owner=self)
@@ -710,7 +777,7 @@ class StabilityCV(
             )
             .add(
                 splitter=self._splitter() if self.cv is None else self.cv,
-                method_mapping=from_fit("split"),
+                method_mapping=from_fit("split").add(caller="split", callee="split"),
             )
             .add(scorer=self._scorer(), method_mapping=from_fit("score"))
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from hashlib import sha256
 from itertools import groupby
 from pickle import PicklingError
 from typing import Any
@@ -28,15 +27,6 @@ def in_batches(missing: list[int]) -> list[list[int]]:
 def are_whole_batches(done: Collection[int]) -> bool:
     """Whether the splits that are done are the first ones, in whole batches."""
     return len(done) > 0 and len(done) % BATCH == 0 and max(done) == len(done) - 1
-
-
-def split_digest(train: Any, test: Any) -> bytes:
-    """A digest of a split, by which a later fit knows it again."""
-    digest = sha256()  # which processors have instructions for
-    for rows in map(np.asarray, (train, test)):
-        digest.update(rows.data if rows.flags.c_contiguous else rows.tobytes())
-        digest.update(b"|")
-    return digest.digest()[:16]
 
 
 def check_same_splits(done: dict[int, bytes], digests: list[bytes]) -> None:

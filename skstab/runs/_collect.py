@@ -83,6 +83,7 @@ def collect_supports(
 
 def tables_of_estimators(fitted: Any, X: Any, support_from: str) -> tuple[Any, ...]:
     """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
+    check_support_from(support_from)
     if hasattr(fitted, "fit"):
         names = getattr(fitted, "feature_names_in_", None)
         supports = collect_supports(fitted, X=X, support_from=support_from)

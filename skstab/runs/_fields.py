@@ -18,7 +18,9 @@ __all__ = [
     "check_named",
     "check_names",
     "check_numbers",
+    "check_probabilities",
     "check_refit",
+    "check_refit_predictions",
     "check_rows",
     "check_table",
     "check_text",
@@ -26,6 +28,7 @@ __all__ = [
     "check_which",
     "join_common",
     "join_counts",
+    "join_rows",
     "join_scores",
     "join_vectors",
     "number_on",
@@ -134,6 +137,31 @@ def check_rows(values: Any, name: str, n_runs: int) -> FloatArray:
     return table
 
 
+def check_probabilities(values: Any, n_runs: int) -> Any:
+    """Check probabilities for each run and row, of the second of two classes or of each class."""
+    name = "row_probabilities"
+    table = _numeric(values, name).astype(np.float32)
+    if table.ndim not in (2, 3) or len(table) != n_runs:
+        raise ValueError(
+            f"{name} must have the shape (n_runs, n_rows) or (n_runs, n_rows, n_classes) for {n_runs} runs, got "
+            f"shape {table.shape}"
+        )
+    if ((table < 0) | (table > 1)).any():
+        raise ValueError(f"{name} must lie between 0 and 1, or be NaN")
+    return table
+
+
+def check_refit_predictions(values: Any) -> FloatArray:
+    """Check one number, or one for each class, for each row."""
+    table = _numeric(values, "refit_predictions")
+    if table.ndim not in (1, 2):
+        raise ValueError(
+            "refit_predictions must have the shape (n_rows,) or (n_rows, n_classes), got "
+            f"shape {table.shape}"
+        )
+    return table
+
+
 def check_counts(values: Any, n_runs: int) -> Any:
     """Check how often each run was trained on each row, and keep it as CSR."""
     is_kept = issparse(values) and values.format == "csr" and values.dtype == np.int32
@@ -208,6 +236,15 @@ def join_common(parts: Sequence[dict[str, FloatArray]]) -> dict[str, FloatArray]
                 f"row_losses[{name!r}] of parts must be of the same rows, got {sorted(widths)} rows"
             )
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def join_rows(parts: Sequence[Any]) -> Any:
+    """Put tables of rows one below the other; None where one is missing, or where the rows are others."""
+    if any(part is None for part in parts):
+        return None
+    if len({part.shape[1:] for part in parts}) > 1:
+        return None
+    return np.concatenate(parts)
 
 
 def join_counts(parts: Sequence[Any]) -> Any:

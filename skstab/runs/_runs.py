@@ -37,7 +37,9 @@ from skstab.runs._fields import (
     check_named,
     check_names,
     check_numbers,
+    check_probabilities,
     check_refit,
+    check_refit_predictions,
     check_rows,
     check_table,
     check_text,
@@ -45,6 +47,7 @@ from skstab.runs._fields import (
     check_which,
     join_common,
     join_counts,
+    join_rows,
     join_scores,
     join_vectors,
     number_on,
@@ -71,9 +74,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Runs"]
 
+_OF_ROWS = (
+    *("row_losses", "row_predictions", "row_probabilities", "row_counts"),
+    "refit_predictions",
+)
 _PER_RUN = (
     *Tables._fields,
-    *("row_predictions", "row_counts", "fit_times", "split_numbers", "pairs"),
+    *("row_predictions", "row_probabilities", "row_counts"),
+    *("fit_times", "split_numbers", "pairs"),
 )
 
 
@@ -98,6 +106,9 @@ class Runs:
         Losses of the rows that each run left out, NaN for the others, by the name of the score that is their mean.
     row_predictions : array-like of shape (n_runs, n_rows), default=None
         Predictions for the rows that each run left out, NaN for the others; classes by their number.
+    row_probabilities : array-like of shape (n_runs, n_rows) or (n_runs, n_rows, n_classes), default=None
+        Predicted probabilities of the rows that each run left out, NaN for the others, kept as float32: of two classes
+        those of the second, otherwise one for each class.
     row_counts : array-like or sparse matrix of int of shape (n_runs, n_rows), default=None
         How many times each run was trained on each row: 0 for the rows it left out, 2 or more where a bootstrap drew
         a row again.
@@ -111,6 +122,9 @@ class Runs:
         Which outputs of an encoder each run selected, where a pipeline makes several columns of one input.
     refit : array-like of bool of shape (n_features,), default=None
         What the same estimator selected on all rows.
+    refit_predictions : array-like of shape (n_rows,) or (n_rows, n_classes), default=None
+        What the same estimator, fitted on all rows, predicts for each of them: probabilities in the form of
+        `row_probabilities`, or numbers.
     n_failed : int, default=0
         Number of further runs that failed.
     why_no_support : str, default=None
@@ -152,17 +166,19 @@ class Runs:
     scores: dict[str, FloatArray]
     row_losses: dict[str, FloatArray]
     row_predictions: FloatArray | None
+    row_probabilities: Any
     row_counts: Any
     fit_times: FloatArray | None
     split_numbers: IntArray
     pairs: IntArray | None
     outputs: Outputs | None
     refit: BoolArray | None
+    refit_predictions: Any
     n_failed: int
     why_no_support: str | None
     estimator_name: str | None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  one for each field, all but the first two by name
         self,
         supports: MatrixLike,
         importances: MatrixLike | None = None,
@@ -172,12 +188,14 @@ class Runs:
         scores: Mapping[str, ArrayLike] | None = None,
         row_losses: Mapping[str, ArrayLike] | None = None,
         row_predictions: ArrayLike | None = None,
+        row_probabilities: ArrayLike | None = None,
         row_counts: MatrixLike | None = None,
         fit_times: ArrayLike | None = None,
         split_numbers: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
         outputs: Outputs | Mapping[str, Any] | None = None,
         refit: ArrayLike | None = None,
+        refit_predictions: ArrayLike | None = None,
         n_failed: int = 0,
         why_no_support: str | None = None,
         estimator_name: str | None = None,
@@ -194,6 +212,9 @@ class Runs:
             None
             if row_predictions is None
             else check_rows(row_predictions, "row_predictions", n_runs),
+            None
+            if row_probabilities is None
+            else check_probabilities(row_probabilities, n_runs),
             None if row_counts is None else check_counts(row_counts, n_runs),
             None if fit_times is None else check_vector(fit_times, "fit_times", n_runs),
             np.arange(n_runs)
@@ -202,6 +223,9 @@ class Runs:
             None if pairs is None else check_numbers(pairs, "pairs", n_runs),
             None if outputs is None else check_outputs(outputs, masks.shape),
             None if refit is None else check_refit(refit, n_features),
+            None
+            if refit_predictions is None
+            else check_refit_predictions(refit_predictions),
             check_int(n_failed, "n_failed", least=0),
             check_text(why_no_support, "why_no_support"),
             check_text(estimator_name, "estimator_name"),
@@ -420,12 +444,14 @@ class Runs:
             ),
             row_losses=join_common([part.row_losses for part in joined]),
             row_predictions=join_vectors([part.row_predictions for part in joined]),
+            row_probabilities=join_rows([part.row_probabilities for part in joined]),
             row_counts=join_counts([part.row_counts for part in joined]),
             fit_times=join_vectors([part.fit_times for part in joined]),
             split_numbers=number_on([part.split_numbers for part in joined]),
             pairs=number_on([part.pairs for part in joined]),
             outputs=Outputs.concat([part.outputs for part in joined]),
             refit=first.refit,
+            refit_predictions=first.refit_predictions,
             n_failed=sum(part.n_failed for part in joined),
             why_no_support=next(
                 (part.why_no_support for part in joined if part.why_no_support), None
@@ -461,10 +487,12 @@ class Runs:
         Returns
         -------
         runs : Runs
-            Without `row_losses`, `row_predictions` and `row_counts`: nothing in it says which rows trained a run or
-            what was predicted for them, so that sites can share their runs and keep their records.
+            Without `row_losses`, `row_predictions`, `row_probabilities`, `row_counts` and `refit_predictions`: nothing
+            in it says which rows trained a run or what was predicted for them, so that sites can share their runs and
+            keep their records.
         """
-        return self._replace(row_losses={}, row_predictions=None, row_counts=None)
+        nothing = dict.fromkeys(_OF_ROWS) | {"row_losses": {}}
+        return self._replace(**nothing)
 
     def in_pairs(self) -> Self:
         """Take the runs whose pair is complete, the two halves of each pair one after the other.
@@ -716,6 +744,9 @@ class Runs:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the runs to one file, without pickle.
+
+        The file holds what is known about single rows, too: which of them trained each run and, where they were kept,
+        their losses, predictions and probabilities. Share `runs.without_rows()` where that must not leave the house.
 
         Parameters
         ----------

@@ -345,6 +345,8 @@ GOOD = {
             "outputs",
             "row_losses",
             "row_predictions",
+            "row_probabilities",
+            "refit_predictions",
             "row_counts",
         ),
         one_of(None),
@@ -686,6 +688,7 @@ MAY_BE_NAN = {
     # Of rows that a run did not leave out.
     *(
         "row_predictions",
+        "row_probabilities",
         "losses",
         "compare_selectors accuracy",
         "assess_selector score",

@@ -73,7 +73,7 @@ def test_columns_are_their_plain_formulas(coefs, seed, as_sparse):
             assert row["sign_consistency"] == max(n_positive, n_negative) / len(
                 selected
             )
-            assert row["direction"] == (
+            assert row["given_others"] == (
                 "+"
                 if n_positive > n_negative
                 else "-"
@@ -83,7 +83,7 @@ def test_columns_are_their_plain_formulas(coefs, seed, as_sparse):
         else:
             assert np.isnan(row["conditional_bias"])
             assert np.isnan(row["sign_consistency"])
-            assert row["direction"] == ""
+            assert row["given_others"] == ""
 
 
 @given(
@@ -94,7 +94,7 @@ def test_columns_are_their_plain_formulas(coefs, seed, as_sparse):
 def test_the_core_is_one_feature_for_each_frequent_cluster(z, seed, threshold):
     d = z.shape[1]
     groups = np.random.default_rng(seed).integers(0, 3, d)
-    report = feature_report(Runs(z), groups=groups, threshold=threshold)
+    report = feature_report(Runs(z), clusters=groups, threshold=threshold)
     table = in_order(report, d)
     expected = []
     for label in np.unique(groups):
@@ -117,7 +117,7 @@ def test_the_core_is_one_feature_for_each_frequent_cluster(z, seed, threshold):
 def test_rows_are_sorted_by_the_evidence_and_clusters_stay_together():
     z = np.zeros((10, 5), dtype=bool)
     z[:5, 0] = z[5:, 3] = z[:8, 1] = z[:8, 4] = True
-    table = feature_report(Runs(z), groups=[0, 1, 2, 0, 1]).frame()
+    table = feature_report(Runs(z), clusters=[0, 1, 2, 0, 1]).frame()
     assert table.index.tolist() == ["x0", "x3", "x1", "x4", "x2"]
     assert table["cluster_frequency"].tolist() == [1, 1, 0.8, 0.8, 0]
     assert feature_report(Runs(z)).frame().index.tolist() == [
@@ -132,7 +132,7 @@ def test_rows_are_sorted_by_the_evidence_and_clusters_stay_together():
 def test_the_sentence_says_what_to_report_and_what_is_left_out():
     z = np.zeros((10, 5), dtype=bool)
     z[:5, 0] = z[5:, 3] = z[:8, 1] = z[:2, 4] = True
-    report = feature_report(Runs(z), groups=[0, 1, 2, 0, 4])
+    report = feature_report(Runs(z), clusters=[0, 1, 2, 0, 4])
     assert report.sentence == (
         "Report 2 features of 5, each the most frequently selected of a cluster of substitutes that was selected in at "
         "least 50% of the 10 runs: x0, x1. Left out: substitute of a reported feature (1), cluster selected in less "
@@ -155,7 +155,7 @@ def test_the_sentence_says_what_to_report_and_what_is_left_out():
 
 def test_features_of_the_same_name_stay_apart():
     report = feature_report(
-        Runs([[1, 0], [1, 0]], feature_names=["a", "a"]), groups=[0, 0]
+        Runs([[1, 0], [1, 0]], feature_names=["a", "a"]), clusters=[0, 0]
     )
     assert report.frame()["reason"].tolist() == ["", "never selected"]
 
@@ -224,7 +224,7 @@ def test_inputs_of_encoders_are_reported():
         encoder, LogisticRegression(l1_ratio=1, solver="liblinear", C=0.5)
     )
     report = feature_report(
-        StabilityCV(model, cv=BOOTSTRAPS).fit(X, X["sex"] == "f"), groups=["a", "b"]
+        StabilityCV(model, cv=BOOTSTRAPS).fit(X, X["sex"] == "f"), clusters=["a", "b"]
     )
     assert report.core.index.tolist() == ["sex"]
 
@@ -260,7 +260,7 @@ def test_all_forms_of_the_data_give_the_same_report():
 
 def test_groups_of_the_user_come_before_those_of_the_data():
     runs = Runs(np.eye(4, dtype=bool)[[0, 1, 2, 3]], feature_names=X_IRIS.columns)
-    given_groups = feature_report(runs, X_IRIS, groups=["a", "b", "a", "b"]).frame()
+    given_groups = feature_report(runs, X_IRIS, clusters=["a", "b", "a", "b"]).frame()
     assert given_groups["cluster"].value_counts().to_dict() == {"a": 2, "b": 2}
     found = feature_report(runs, X_IRIS).frame().loc[X_IRIS.columns, "cluster"]
     assert found.tolist() == feature_clusters(X_IRIS).tolist()
@@ -333,7 +333,7 @@ def test_what_is_selected_as_often_by_chance_is_left_out():
 def test_the_representative_decides_whether_a_cluster_is_above_chance():
     z = np.array([[1, 0, 1, 0]] * 6 + [[0, 1, 0, 1]] * 4, dtype=bool)
     found = assessment_of([0.1, 0.9, 0.9, 0.1], np.ones((20, 4), dtype=bool))
-    table = feature_report(Runs(z), groups=[0, 0, 1, 1], assessment=found).frame()
+    table = feature_report(Runs(z), clusters=[0, 0, 1, 1], assessment=found).frame()
     rare = "selected no more often than with permuted targets"
     assert table["reason"].to_dict() == {
         "x0": "",
@@ -383,7 +383,7 @@ def test_the_report_is_readable():
             {"reference": ([1, 1], [2, 0])},
             "finite coefficients and standard errors above 0",
         ),
-        ({"groups": [1]}, "groups must have one label for each of the 2 features"),
+        ({"clusters": [1]}, "clusters must have one label for each of the 2 features"),
         (
             {"X": pd.DataFrame({"a": [1, 2]})},
             r"X must have one column for each of the 2 features, got shape \(2, 1\)",

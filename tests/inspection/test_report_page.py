@@ -66,7 +66,7 @@ def report():
         selectors[made.first_selector], X, y, n_pairs=6, n_permutations=19, **settings
     )
     published = feature_report(
-        found.runs[made.first_selector], X, assessment=assessment
+        found.runs[made.first_selector], X, y, assessment=assessment
     )
     return replace(
         made,
@@ -151,7 +151,7 @@ def test_the_features_to_publish_have_direction_frequency_substitutes_and_eviden
     core = report.feature_report.core
     heads = rows.pop("Feature")
     assert [head.split(":")[0] for head in heads] == [
-        "Values that go with outcome = ill",
+        "Values that go with outcome = ill (alone; rank correlation)",
         "Frequency",
         "95% interval",
         "Substitutes",
@@ -160,7 +160,7 @@ def test_the_features_to_publish_have_direction_frequency_substitutes_and_eviden
         "The same by chance (permuted target)",
     ]
     assert list(rows) == list(core.index)
-    assert rows[ATTACK][0] == "higher"
+    assert rows[ATTACK][0].startswith("higher (0.")
     other = "second" if "second" in rows else "copy"
     assert rows[other][0].startswith("lower")
     assert rows[other][3] == ("copy" if other == "second" else "second")

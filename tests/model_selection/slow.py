@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 
-from skstab.model_selection._worker import run_task
+from skstab._engine.work import run_task
 
 
 def leave_mark(marks):

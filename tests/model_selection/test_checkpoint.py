@@ -21,14 +21,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
+from skstab._engine.outcomes import _fields_of, _run_of
+from skstab._engine.work import RunPlan, run_task, tasks_of
 from skstab.model_selection import (
     BootstrapSplit,
     StabilityCV,
     WholeSampleSplit,
     compare_selectors,
 )
-from skstab.model_selection._stored import _fields_of, _run_of
-from skstab.model_selection._worker import RunPlan, run_task, tasks_of
 from tests.model_selection.slow import SlowLogisticRegression, pids_of, wait_until
 from tests.model_selection.test_worker import (
     FOREST,

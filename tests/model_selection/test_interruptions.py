@@ -12,8 +12,8 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import KFold
 
 from skstab._engine.store import Stored
+from skstab._engine.work import RunPlan
 from skstab.model_selection import BootstrapSplit, StabilityCV, _stability_cv
-from skstab.model_selection._worker import RunPlan
 from tests.model_selection.slow import Disturbed, UnprintableError, pids_of
 
 pytestmark = pytest.mark.skipif(

@@ -11,11 +11,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from skstab._engine.candidates import candidates_of, families_of
+from skstab._engine.together import fit_together, followed_parameters
+from skstab._engine.walk import GridWalk
 from skstab._linear_paths.duality import duality_gap
 from skstab.model_selection import BootstrapSplit, StabilitySearchCV
-from skstab.model_selection._grid import candidates_of, families_of
-from skstab.model_selection._grid_walk import GridWalk
-from skstab.model_selection._together import fit_together, followed_parameters
 
 SAGA = {"solver": "saga", "max_iter": 5000, "random_state": 0}
 MODELS = {

@@ -35,6 +35,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skstab._engine.row_scores import score_by_row
 from skstab.metrics import get_measure, stability_interval, stability_score
 from skstab.model_selection import (
     BootstrapSplit,
@@ -44,7 +45,6 @@ from skstab.model_selection import (
     make_stability_scorer,
     stability_scoring,
 )
-from skstab.model_selection._row_scores import score_by_row
 
 N_RUNS = 6
 FEW = BootstrapSplit(N_RUNS, random_state=0)

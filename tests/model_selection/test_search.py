@@ -37,6 +37,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
+from skstab._engine.candidates import candidates_of, families_of, parts_of_grid
+from skstab._engine.shared_predictions import _SharedPredictions
+from skstab._engine.together import fit_together
 from skstab.feature_selection import HybridRFE
 from skstab.model_selection import (
     BootstrapSplit,
@@ -48,9 +51,6 @@ from skstab.model_selection import (
     search_table,
     stability_scoring,
 )
-from skstab.model_selection._grid import candidates_of, families_of, parts_of_grid
-from skstab.model_selection._shared_predictions import _SharedPredictions
-from skstab.model_selection._together import fit_together
 
 CV = BootstrapSplit(5, random_state=0)
 
@@ -910,8 +910,8 @@ def test_candidates_are_sampled_reproducibly(classes):
             "^scoring='kuncheva' is a measure of stability",
         ),
         (
-            {"cv": StabilityCV(Lasso())},
-            "^cv must be .* only chooses rows, got the estimator StabilityCV",
+            {"cv": Lasso()},
+            "^cv must be .* only chooses rows, got the estimator Lasso",
         ),
         (
             {

@@ -11,7 +11,7 @@ from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
 from sklearn.metrics import get_scorer
 from sklearn.svm import LinearSVC
 
-from skstab.model_selection._together import fit_together, followed_parameters
+from skstab._engine.together import fit_together, followed_parameters
 
 L1 = LogisticRegression(l1_ratio=1, solver="liblinear")
 CLASSIFIERS = {"logistic": L1, "svm": LinearSVC(penalty="l1", dual=False)}

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 from scipy.stats import rankdata, t
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.decomposition import PCA
@@ -23,7 +24,12 @@ from sklearn.feature_selection import (
     f_regression,
 )
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ShuffleSplit,
+    cross_validate,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -789,3 +795,41 @@ def test_an_unknown_picture_names_those_there_are(kind):
         match=f"kind must be one of 'frequencies', 'map', 'raster'; got '{kind}'",
     ):
         fitted.plot(kind)
+
+
+# -- as a splitter -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cv", [None, 3, BootstrapSplit(4, random_state=1)])
+def test_splits_are_those_of_the_fit(cv):
+    X, y = make_classification(60, 8, n_informative=3, n_redundant=0, random_state=0)
+    runs = StabilityCV(l1_logistic(), cv=cv, random_state=5)
+    splits = list(runs.split(X, y))
+    assert runs.get_n_splits(X, y) == len(splits)
+    drawn = [np.bincount(train, minlength=len(X)) for train, _ in splits]
+    np.testing.assert_array_equal(runs.fit(X, y).runs_.row_counts.toarray(), drawn)
+    left_out = [np.setdiff1d(np.arange(len(X)), train) for train, _ in splits]
+    for (_, test), rows in zip(splits, left_out, strict=True):
+        np.testing.assert_array_equal(np.sort(test), rows)
+
+
+def test_is_the_cv_of_any_search():
+    X, y = make_classification(60, 8, n_informative=3, n_redundant=0, random_state=0)
+    groups = np.arange(60) // 3
+    model = l1_logistic()
+    runs = StabilityCV(model, cv=BootstrapSplit(4, random_state=1))
+    by_runs, by_splitter = (
+        cross_validate(model, X, y, groups=groups, cv=cv)["test_score"]
+        for cv in (runs, runs.cv)
+    )
+    np.testing.assert_array_equal(by_runs, by_splitter)
+    assert (by_runs != cross_validate(model, X, y, cv=runs)["test_score"]).any()
+    with config_context(enable_metadata_routing=True):
+        routed = cross_validate(model, X, y, params={"groups": groups}, cv=runs)
+    np.testing.assert_array_equal(routed["test_score"], by_runs)
+
+
+def test_noise_is_not_a_splitter():
+    runs = StabilityCV(Lasso(), perturb=0.1)
+    with pytest.raises(ValueError, match=r"perturb must be None.* got 0\.1"):
+        list(runs.split(np.ones((9, 2)), np.arange(9)))

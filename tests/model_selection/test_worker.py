@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
+from skstab._engine.work import noise_scale
 from skstab.model_selection import (
     BootstrapSplit,
     ComplementaryPairsSplit,
@@ -35,7 +36,6 @@ from skstab.model_selection import (
     StabilitySearchCV,
     WholeSampleSplit,
 )
-from skstab.model_selection._worker import noise_scale
 
 N, D = 60, 12
 FEW = BootstrapSplit(6, random_state=0)
@@ -896,7 +896,9 @@ def test_the_smaller_form_is_kept(k):
     runs = StabilityCV(SelectKBest(k=k), cv=BootstrapSplit(10, random_state=0)).fit(
         X, y
     )
-    tables = (runs.supports_, runs.importances_)
+    assert isinstance(runs.supports_, np.ndarray)
+    assert isinstance(runs.importances_, np.ndarray)
+    tables = runs.runs_.tables[:2]
     sizes = [table.dtype.itemsize for table in tables]
     # 32-bit indices are enough for any number of features.
     as_sparse = [10 * k * (size + 4) + 11 * 4 for size in sizes]

@@ -58,12 +58,14 @@ def full_runs(form=np.asarray):
             "accuracy": [[0, np.nan, 1], [1, 1, np.nan], [0, 0, 0], [np.nan, 1, 0]]
         },
         row_predictions=[[1, np.nan, 0], [0, 1, np.nan], [1, 1, 1], [np.nan, 0, 0]],
+        row_probabilities=[[0.9, np.nan, 0.2], [0.3, 0.8, np.nan]] * 2,
         row_counts=[[2, 0, 1], [1, 1, 0], [1, 1, 1], [0, 3, 0]],
         fit_times=[0.1, 0.2, 0.3, 0.4],
         split_numbers=[0, 1, 3, 4],
         pairs=[0, 0, 1, 2],
         outputs=Outputs(form(Z), names=["a_1", "a_2", "b", "c"], inputs=[0, 0, 1, 2]),
         refit=[True, True, False, False],
+        refit_predictions=[0.8, 0.7, 0.3],
         n_failed=2,
         why_no_support=None,
         estimator_name="Lasso",
@@ -439,6 +441,7 @@ def test_joining_what_was_taken_apart_gives_the_same(form):
         )
     for name in (
         "row_predictions",
+        "row_probabilities",
         "fit_times",
         "split_numbers",
         "refit",
@@ -476,6 +479,7 @@ def test_runs_without_rows_have_nothing_about_single_rows():
     shared = runs.without_rows()
     assert shared.row_losses == {}
     assert (shared.row_predictions, shared.row_counts) == (None, None)
+    assert (shared.row_probabilities, shared.refit_predictions) == (None, None)
     assert list(shared.scores) == list(runs.scores)
     n_rows = runs.row_counts.shape[1]
     for field in fields(shared):
@@ -514,7 +518,10 @@ def test_joining_drops_what_some_parts_lack():
         Runs(Z, feature_names=list("abcd"), scores={"auc": [5, 6, 7, 8]}),
     )
     joined = Runs.concat([runs, bare], missing_score=-1)
-    missing = ("importances", "coefs", "row_predictions", "fit_times", "pairs")
+    missing = (
+        *("importances", "coefs", "row_predictions", "row_probabilities"),
+        *("fit_times", "pairs"),
+    )
     assert all(getattr(joined, name) is None for name in missing)
     assert joined.row_losses == {}
     np.testing.assert_array_equal(

@@ -100,6 +100,9 @@ def any_runs(draw):
             )
         ),
         row_predictions=optional(hnp.arrays(np.float64, (m, 2), elements=st.floats())),
+        row_probabilities=optional(
+            hnp.arrays(np.float32, (m, 2, 3), elements=st.floats(0, 1, width=32))
+        ),
         row_counts=optional(
             hnp.arrays(np.int64, (m, 2), elements=st.integers(0, 1000))
         ),
@@ -107,6 +110,7 @@ def any_runs(draw):
         split_numbers=optional(hnp.arrays(np.int64, (m,))),
         pairs=optional(hnp.arrays(np.int64, (m,))),
         refit=optional(hnp.arrays(bool, (d,))),
+        refit_predictions=optional(hnp.arrays(np.float64, (2,))),
         n_failed=draw(st.integers(0, 3)),
         why_no_support=optional(any_text()),
         estimator_name=optional(any_text()),

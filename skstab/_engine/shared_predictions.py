@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from skstab._engine.score_times import Meter
 from skstab._typing import BoolArray, FloatArray
-from skstab.model_selection._score_times import Meter
 
 __all__ = ["sharing_predictions"]
 

@@ -16,8 +16,8 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.pipeline import Pipeline
 
 from skstab._checks import naming
+from skstab._engine.together import followed_parameters
 from skstab._random import random_parameters, stream
-from skstab.model_selection._together import followed_parameters
 
 __all__ = [
     "Candidate",

@@ -14,11 +14,11 @@ import sklearn
 from sklearn.base import clone
 
 import skstab
+from skstab._engine.candidates import Candidate
 from skstab._engine.keys import digest_of, key_of_call
+from skstab._engine.row_scores import RowScored
 from skstab._engine.store import Stored, open_stored
-from skstab.model_selection._grid import Candidate
-from skstab.model_selection._row_scores import RowScored
-from skstab.model_selection._worker import Run, RunPlan
+from skstab._engine.work import Run, RunPlan
 from skstab.runs import Reading, Selection
 
 _ROWS = ("support", "importances", "coef")
@@ -129,6 +129,8 @@ def _fields_of(run: Run) -> dict[str, Any]:
     fields["scores"] = np.array(list((run.scores or {}).values()), dtype=np.float64)
     if run.rows is not None:
         fields["predictions"] = _storable(run.rows.predictions)
+        if run.rows.probabilities is not None:
+            fields["probabilities"] = run.rows.probabilities
         fields |= {f"losses {name}": losses for name, losses in run.rows.losses.items()}
     fields["why_no_importances"] = run.selection.why_no_importances
     if run.selection.outputs is not None:
@@ -180,7 +182,10 @@ def _rows_of(fields: Mapping[str, Any], scores: dict[str, float]) -> RowScored |
         name: fields[f"losses {name}"] for name in scores if f"losses {name}" in fields
     }
     return RowScored(
-        {name: scores[name] for name in losses}, losses, fields["predictions"]
+        {name: scores[name] for name in losses},
+        losses,
+        fields["predictions"],
+        fields.get("probabilities"),
     )
 
 

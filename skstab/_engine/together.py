@@ -24,6 +24,7 @@ from sklearn.utils.validation import validate_data
 
 from skstab._checks import is_int, is_number
 from skstab._compat import check_own_parameters, squared_importances
+from skstab._engine.shared_predictions import sharing_predictions
 from skstab._linear_paths.least_squares import (
     models_on_reduced,
     prefers_reduced,
@@ -31,7 +32,6 @@ from skstab._linear_paths.least_squares import (
 )
 from skstab._linear_paths.linear_models import PARAMETERS, LinearModels, linear_models
 from skstab._typing import IntArray
-from skstab.model_selection._shared_predictions import sharing_predictions
 
 __all__ = ["LastCall", "fit_together", "followed_parameters", "is_only_copied"]
 

@@ -8,10 +8,10 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from skstab._engine.candidates import Family, Sibling
+from skstab._engine.score_times import Meter
+from skstab._engine.together import LastCall, fit_together, is_only_copied
 from skstab._random import with_seeds
-from skstab.model_selection._grid import Family, Sibling
-from skstab.model_selection._score_times import Meter
-from skstab.model_selection._together import LastCall, fit_together, is_only_copied
 
 __all__ = ["Fitted", "GridWalk"]
 

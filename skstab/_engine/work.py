@@ -13,11 +13,10 @@ from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import RunProgress, params_of_rows, take_rows
+from skstab._engine.row_scores import RowScored, probabilities_of, score_by_row
 from skstab._random import Seed, seeded
 from skstab._typing import IntArray
 from skstab._warnings import bounded, describe, warn_user
-from skstab.model_selection._resampling import pairs_of
-from skstab.model_selection._row_scores import RowScored, score_by_row
 from skstab.runs import (
     Reading,
     Runs,
@@ -47,6 +46,7 @@ class RunPlan:
     row_scores: dict[str, str] = field(
         default_factory=dict
     )  # which of the scores are a mean over rows
+    keep_probabilities: bool = False  # of the rows left out
     fit_params: dict[str, Any] = field(default_factory=dict)
     score_params: dict[str, Any] = field(default_factory=dict)
     importance_getter: Any = "auto"
@@ -104,7 +104,7 @@ class Run(NamedTuple):
     scores: dict[str, float] | None = None
     score_error: str | None = None
     rows: RowScored | None = (
-        None  # loss and prediction of each test row, where the score is a mean over rows
+        None  # loss, prediction and probabilities of each test row, where scores need them
     )
     fit_time: float = np.nan
     score_time: float = np.nan
@@ -200,8 +200,11 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
             if set(plan.row_scores) == set(plan.score_names):
                 return run._replace(scores=rows.scores, rows=rows)
         scores = plan.scorer(estimator, X, *target, **params)
+        if plan.keep_probabilities:
+            rows = _with_probabilities(rows, plan, estimator, X)
         if not isinstance(scores, dict):
-            return run._replace(scores={plan.score_names[0]: _number(scores)})
+            scores = {plan.score_names[0]: _number(scores)}
+            return run._replace(scores=scores, rows=rows)
     except UnsetMetadataPassedError:  # a mistake in the call, the same in every run
         raise
     except Exception as error:  # a score that fails is not a reason to lose the run
@@ -218,6 +221,16 @@ def score_on(run: Run, plan: RunPlan, estimator: Any, left_out: RowsLeftOut) -> 
         name: score for name, score in scores.items() if not isinstance(score, str)
     }
     return run._replace(scores=known, score_error=next(iter(errors), None), rows=rows)
+
+
+def _with_probabilities(
+    rows: RowScored | None, plan: RunPlan, estimator: Any, X: Any
+) -> RowScored | None:
+    probabilities = probabilities_of(estimator, X, plan.classes)
+    if probabilities is None:
+        return rows
+    known = rows or RowScored({}, {}, np.asarray(estimator.predict(X)))
+    return known._replace(probabilities=probabilities)
 
 
 def _number(score: Any) -> float:
@@ -325,8 +338,21 @@ def collect(
     )
 
 
+def pairs_of(splits: Sequence[Any]) -> IntArray | None:
+    """Number of the pair that each split is of, where splits 2b and 2b + 1 always train on disjoint rows."""
+    if len(splits) % 2:
+        return None
+    disjoint = (
+        not np.intersect1d(a, b).size
+        for (a, _), (b, _) in zip(splits[::2], splits[1::2], strict=True)
+    )
+    return np.arange(len(splits)) // 2 if all(disjoint) else None
+
+
 def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
     """How often each split trains on each row, splits × rows."""
+    if not len(splits):
+        return csr_array((0, n_rows), dtype=np.int32)
     drawn = [np.unique(train, return_counts=True) for train, _ in splits]
     indptr = np.cumsum([0, *(len(rows) for rows, _ in drawn)])
     rows = np.concatenate([rows for rows, _ in drawn])
@@ -339,7 +365,7 @@ def counts_of_rows(splits: Sequence[Any], n_rows: int) -> Any:
 def row_tables(
     runs: Sequence[Run], tests: Sequence[Any], plan: RunPlan, n_rows: int
 ) -> dict[str, Any]:
-    """Losses and predictions, runs × rows, NaN for the rows that a run did not leave out."""
+    """Losses, predictions and probabilities, NaN for the rows that a run did not leave out."""
     if not any(run.rows is not None for run in runs):
         return {}
     losses = {name: np.full((len(runs), n_rows), np.nan) for name in plan.row_scores}
@@ -349,7 +375,27 @@ def row_tables(
             predictions[number, test] = _codes(run.rows.predictions, plan.classes)
             for name, table in losses.items():
                 table[number, test] = run.rows.losses[name]
-    return {"row_losses": losses, "row_predictions": predictions}
+    return {
+        "row_losses": losses,
+        "row_predictions": predictions,
+        "row_probabilities": _probability_table(runs, tests, n_rows),
+    }
+
+
+def _probability_table(runs: Sequence[Run], tests: Sequence[Any], n_rows: int) -> Any:
+    """Probabilities, runs × rows (× classes, where they are not two), or None where no run has any."""
+    known = {
+        number: run.rows.probabilities
+        for number, run in enumerate(runs)
+        if run.rows is not None and run.rows.probabilities is not None
+    }
+    if not known:
+        return None
+    of_row = next(iter(known.values())).shape[1:]
+    table = np.full((len(runs), n_rows, *of_row), np.nan, dtype=np.float32)
+    for number, probabilities in known.items():
+        table[number, tests[number]] = probabilities
+    return table
 
 
 def _codes(predictions: Any, classes: Any) -> Any:

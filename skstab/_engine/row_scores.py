@@ -18,7 +18,20 @@ from sklearn.pipeline import Pipeline
 
 from skstab._typing import FloatArray
 
-__all__ = ["RowScored", "row_scores_of", "score_by_row"]
+__all__ = [
+    "RowScored",
+    "probabilities_of",
+    "reads_probabilities",
+    "row_scores_of",
+    "score_by_row",
+]
+
+# Scores by which the probabilities of the rows left out are kept.
+_OF_PROBABILITIES = (
+    *("neg_log_loss", "neg_brier_score", "d2_log_loss_score", "d2_brier_score"),
+    *("roc_auc", "roc_auc_ovr", "roc_auc_ovo"),
+    *("roc_auc_ovr_weighted", "roc_auc_ovo_weighted", "average_precision"),
+)
 
 
 class RowScored(NamedTuple):
@@ -27,6 +40,7 @@ class RowScored(NamedTuple):
     scores: dict[str, float]
     losses: dict[str, FloatArray]
     predictions: Any
+    probabilities: Any = None  # float32, as `probabilities_of` returns them
 
 
 class RowScore(NamedTuple):
@@ -202,3 +216,28 @@ def _own_score(estimator: Any) -> dict[str, str]:
     }
     own = known.get(getattr(type(last), "score", None))
     return {} if own is None else {"score": own}
+
+
+# -- probabilities -----------------------------------------------------------------------------------------------------
+
+
+def reads_probabilities(scoring: Any) -> bool:
+    """Whether one of the scores is known to be one of probabilities."""
+    if isinstance(scoring, Mapping):
+        return reads_probabilities(list(scoring.values()))
+    names = scoring if isinstance(scoring, list | tuple | set) else [scoring]
+    return any(isinstance(name, str) and name in _OF_PROBABILITIES for name in names)
+
+
+def probabilities_of(estimator: Any, X: Any, classes: Any) -> Any:
+    """Probabilities of rows as float32, or None where the estimator has none.
+
+    Of two classes those of the second, otherwise rows × classes; 0 for a class that the
+    estimator did not see.
+    """
+    if classes is None or not hasattr(estimator, "predict_proba"):
+        return None
+    found = estimator.predict_proba(X)
+    probabilities = np.zeros((len(found), len(classes)), dtype=np.float32)
+    probabilities[:, np.searchsorted(classes, estimator.classes_)] = found
+    return probabilities[:, 1] if len(classes) == 2 else probabilities
