@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from skstab._engine.candidates import Family, Sibling
 from skstab._engine.score_times import Meter
 from skstab._engine.together import LastCall, fit_together, is_only_copied
+from skstab._pipelines import fitted
 from skstab._random import with_seeds
 
 __all__ = ["Fitted", "GridWalk"]
@@ -142,7 +143,7 @@ def _fit_transform(step: Any, X: Any, y: Any) -> Any:
     return (
         step.fit_transform(X, y)
         if hasattr(step, "fit_transform")
-        else step.fit(X, y).transform(X)
+        else fitted(step, X, y).transform(X)
     )
 
 

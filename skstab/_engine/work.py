@@ -69,12 +69,12 @@ class RunPlan:
         return Run(fit_error=describe(error))
 
     def failed_fit(
-        self, error: Exception, estimator: Any, n_features: int, seconds: float
+        self, error: Exception, estimator: Any, X: Any, seconds: float
     ) -> Run:
         """The outcome of a fit that failed: a selection of nothing where that is the reason, without a score."""
         if self.error_score == "raise":
             raise error
-        emptied = read_emptied(estimator, n_features)
+        emptied = read_emptied(estimator, X.shape[1], X)
         if emptied is None:
             return Run(fit_error=describe(error))
         why = (
@@ -159,9 +159,7 @@ def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) 
         fit_time = time.perf_counter() - start
         chosen = plan.read(estimator, X, y)
     except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other runs continue
-        return plan.failed_fit(
-            error, estimator, X.shape[1], time.perf_counter() - start
-        )
+        return plan.failed_fit(error, estimator, X, time.perf_counter() - start)
     return Run(chosen.packed(), fit_time=fit_time)
 
 

@@ -316,7 +316,7 @@ def _read_fit(plan: RunPlan, model: Any, X: Any, y: Any) -> Reading:
         with naming("estimator", "X", "y"):
             model.fit(X, y)
     except (TypeError, ValueError):
-        emptied = read_emptied(model, X.shape[1])
+        emptied = read_emptied(model, X.shape[1], X)
         if emptied is None:
             raise
         return emptied

@@ -123,7 +123,7 @@ def _read(plan: RunPlan, fitted: Fitted, X: Any, y: Any) -> Run:
             return Run(chosen.packed(), fit_time=fitted.seconds)
         except Exception as unreadable:  # noqa: BLE001  raised below, or kept: the other candidates continue
             error = unreadable
-    return plan.failed_fit(error, fitted.estimator, X.shape[1], fitted.seconds)
+    return plan.failed_fit(error, fitted.estimator, X, fitted.seconds)
 
 
 class Call(NamedTuple):

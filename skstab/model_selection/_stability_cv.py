@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -42,6 +42,7 @@ from skstab._engine.work import (
     run_task,
     tasks_of,
 )
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -498,9 +499,9 @@ class StabilityCV(
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
         with naming("estimator", "X", "y", *plan.fit_params):
-            # What is read is the object: some `fit` return None.
-            self.estimator_ = seeded(self.estimator, names, seed)
-            self.estimator_.fit(X, y, **plan.fit_params)
+            self.estimator_ = fitted(
+                seeded(self.estimator, names, seed), X, y, **plan.fit_params
+            )
         chosen = plan.read(self.estimator_, X, y).warned()
         self._declared = {
             "n_features": self.n_features_in_,
@@ -809,7 +810,7 @@ class StabilityCV(
         return hasattr(self, "runs_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

@@ -84,6 +84,7 @@ def collect_supports(
 def tables_of_estimators(fitted: Any, X: Any, support_from: str) -> tuple[Any, ...]:
     """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
     check_support_from(support_from)
+    check_support_from(support_from)
     if hasattr(fitted, "fit"):
         names = getattr(fitted, "feature_names_in_", None)
         supports = collect_supports(fitted, X=X, support_from=support_from)
@@ -167,9 +168,7 @@ def _supports_as_rows(
     return rows, counts[0]
 
 
-def _support_of_run(
-    position: int, run: Any, X: Any, support_from: str
-) -> np.ndarray:
+def _support_of_run(position: int, run: Any, X: Any, support_from: str) -> np.ndarray:
     who = f"estimator {position} ({type(run).__name__})"
     if not hasattr(run, "fit"):
         raise TypeError(f"{who} of source is not an estimator")

@@ -203,9 +203,7 @@ def _side_by_side(parts: Sequence[Mapped]) -> Mapped:
     if all(part.labels is None for part in parts):
         return Mapped(inputs, selects=selects)
     labels = tuple(
-        label
-        for part in parts
-        for label in part.labels or (_INPUT,) * len(part.inputs)
+        label for part in parts for label in part.labels or (_INPUT,) * len(part.inputs)
     )
     return Mapped(inputs, labels, selects)
 

@@ -135,8 +135,8 @@ class Reading(NamedTuple):
         """Warn where importances could not be read or the support is by probing, and return the reading as it is."""
         if self.selection.by_probing and not self.keeps_all:
             warn_user(
-                "the estimator does not say which features it uses, so the selection was found by probing: a feature is "
-                "selected where changing its values in at most 256 training rows alters the predictions"
+                "the estimator does not say which features it uses, so the selection was found by probing: a feature "
+                "is selected where changing its values in at most 256 training rows alters the predictions"
             )
         if self.why_no_importances is not None:
             warn_user(

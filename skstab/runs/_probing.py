@@ -6,7 +6,7 @@ for other rows, or larger changes, a model may use more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -124,7 +124,9 @@ def altering_columns(model: Any, X: Any) -> BoolArray:
         groups = [np.flatnonzero(~used)]
         while groups:
             hit = probe.altered(groups, order)
-            altered = [group for group, is_hit in zip(groups, hit, strict=True) if is_hit]
+            altered = [
+                group for group, is_hit in zip(groups, hit, strict=True) if is_hit
+            ]
             used[[group[0] for group in altered if len(group) == 1]] = True
             wide = [group for group in altered if len(group) > 1]
             groups = [half for group in wide for half in np.array_split(group, 2)]
@@ -146,12 +148,11 @@ class _Probe:
                 "uses cannot be found by changing them"
             )
 
-    def altered(
-        self, groups: list[IntArray], order: IntArray
-    ) -> Iterator[bool | np.bool_]:
+    def altered(self, groups: list[IntArray], order: IntArray) -> list[bool]:
         """Say of each group of columns whether changing it alters a prediction."""
         n_rows, n_features = self.X.shape
         at_once = max(1, _MOST_CELLS // max(1, n_rows * n_features))
+        found: list[bool] = []
         for start in range(0, len(groups), at_once):
             block = groups[start : start + at_once]
             rows = np.tile(np.arange(n_rows)[:, None], (len(block), n_features))
@@ -161,7 +162,8 @@ class _Probe:
             predicted = self._predict(_rearranged(self.X, rows))
             usual = np.concatenate([self.usual] * len(block))
             differ = _differ(usual, predicted).reshape(len(block), n_rows)
-            yield from differ.any(axis=1)
+            found += differ.any(axis=1).tolist()
+        return found
 
     def _predict(self, X: Any) -> NDArray[Any]:
         self.n_predicted += X.shape[0]
@@ -179,8 +181,8 @@ class _Probe:
             return np.column_stack([np.asarray(table) for table in tables])
         except _ERRORS as error:
             raise UnreadableError(
-                f"the columns that {self._name()} uses cannot be found by changing them, because {self.method} fails on "
-                f"rows that it was fitted on: {describe(error)}"
+                f"the columns that {self._name()} uses cannot be found by changing them, because {self.method} fails "
+                f"on rows that it was fitted on: {describe(error)}"
             ) from error
 
     def _name(self) -> str:

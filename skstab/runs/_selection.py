@@ -297,7 +297,9 @@ def read_run(
 
 
 @naming("estimator")
-def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
+def read_emptied(
+    estimator: Estimator, n_features: int, X: MatrixLike | None = None
+) -> Reading | None:
     """Read a pipeline that could not be fitted because its selectors left no feature for the steps after them.
 
     Such a run has selected nothing, which is an answer; left out as a failure, it would make the others look more
@@ -309,6 +311,8 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
         The estimator whose `fit` failed.
     n_features : int
         Number of features of its input.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        The rows of the fit, for steps that are read by what they do with them.
 
     Returns
     -------
@@ -337,7 +341,7 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
     # Of the shortest part that ends with a selector: what comes after it was given no feature.
     for end in range(1, len(fitted) + 1):
         try:
-            trace = trace_of(Pipeline(fitted[:end]), n_features, View(None, None))
+            trace = trace_of(Pipeline(fitted[:end]), n_features, View(X, None))
         except Exception:  # noqa: BLE001  what a failed fit left half done may break in any way when it is read
             return None
         if trace.selected is not None and not len(trace.selected):
@@ -357,7 +361,7 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
 def _width_of(estimator: Any, X: Any) -> int:
     if X is None:
         return known_width(estimator)
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise ValueError(
             f"X must be None or a 2D array of rows and features, got {X!r}"
@@ -477,12 +481,19 @@ def why_no_support(estimator: Estimator) -> str:
             'model with an L1 penalty, or measure its weights or their ranking (measure="pearson", "spearman")'
         )
     if _predicts(model):
-        return f"{keeps}: wrap it in SequentialFeatureSelector({name}(...)), or {before}"
+        return (
+            f"{keeps}: wrap it in SequentialFeatureSelector({name}(...)), {before}, or pass importance_getter and "
+            'measure these importances (measure="pearson", "spearman")'
+        )
     return (
         f"which features {name} selects is not known, because it has neither a support (get_support) nor weights "
         "(coef_, feature_importances_)"
-        + (", and its outputs are not columns of X" if hasattr(model, "transform") else "")
-        + f": {before}, pass importance_getter, or declare how it is read (skstab.runs.register_reader)"
+        + (
+            ", and its outputs are not columns of X"
+            if hasattr(model, "transform")
+            else ""
+        )
+        + f": {before}, or declare how it is read (skstab.runs.register_reader)"
     )
 
 

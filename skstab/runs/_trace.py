@@ -148,24 +148,29 @@ def _trace_unread(estimator: Any, n_features: int, view: View) -> Trace:
     kept = unread_columns(estimator, n_features)
     if kept is not None:
         return _trace_selector(estimator, kept, n_features, view)
-    rows = None if view.X is None else view.few_rows
-    if isinstance(estimator, ColumnTransformer | FeatureUnion):
-        parts = output_to_input_columns("estimator", estimator, n_features, rows)
-        if parts.selects or _drops(estimator, n_features, parts.inputs):
-            return Trace(n_features, parts.inputs, ())
-        return _trace_model(estimator, n_features, view)
-    inner = inner_model(estimator, (n_features, None))
-    if not declares_weights(estimator) and inner is not None and _is_model(estimator):
-        return trace_of(inner, n_features, view.towards(estimator))
-    mapped = None if _is_model(estimator) else mapped_by_names(estimator, n_features)
-    if mapped is not None and _drops(estimator, n_features, mapped.inputs):
-        return Trace(n_features, mapped.inputs, ())
-    copied = copied_columns(estimator, n_features, rows) if mapped is None else None
-    if copied is not None:
-        return Trace(n_features, copied, ())
-    if not declares_weights(estimator) and inner is not None:
+    inner = None
+    if not declares_weights(estimator):
+        inner = inner_model(estimator, (n_features, None))
+    if inner is None or not _is_model(estimator):
+        passed_on = _passed_on(estimator, n_features, view)
+        if passed_on is not None:
+            return Trace(n_features, passed_on, ())
+    if inner is not None:
         return trace_of(inner, n_features, view.towards(estimator))
     return _trace_model(estimator, n_features, view)
+
+
+def _passed_on(estimator: Any, n_features: int, view: View) -> IntArray | None:
+    """Return the columns that a transformer passes on; None for one that drops none by what it declares."""
+    rows = None if view.X is None else view.few_rows
+    if isinstance(estimator, ColumnTransformer | FeatureUnion):
+        mapped = output_to_input_columns("estimator", estimator, n_features, rows)
+        is_selection = mapped.selects or _drops(estimator, n_features, mapped.inputs)
+        return mapped.inputs if is_selection else None
+    named = None if _is_model(estimator) else mapped_by_names(estimator, n_features)
+    if named is None:
+        return copied_columns(estimator, n_features, rows)
+    return named.inputs if _drops(estimator, n_features, named.inputs) else None
 
 
 # -- pipelines ---------------------------------------------------------------------------------------------------------
