@@ -101,7 +101,8 @@ class StabilityCV(
         ...), another meta-estimator, or a :class:`~sklearn.pipeline.Pipeline` of scalers, selectors and a final model.
         The selection is always reported in terms of the columns of `X`: those that the selectors keep and that the
         final model, where it is sparse, does not drop. A model that drops nothing (ridge, a forest) and has no selector
-        before it can be measured by its weights only.
+        before it can be measured by its weights only. What declares nothing is read by what it does with some rows,
+        see :func:`skstab.runs.selection_of`.
     cv : int, cross-validation generator or iterable, default=None
         How the rows of each run are chosen: a number of folds, a splitter, or an iterable of (train, test) indices, at
         least two. None takes 50 bootstrap samples, stratified for a classifier (or, with `perturb`, 50 times the whole
@@ -171,7 +172,10 @@ class StabilityCV(
         `csr_array` only where the table would have more than 10**8 cells.
     importances_ : ndarray of shape (n_runs, n_features)
         How important each feature was in each run, not negative, zero outside the support; None for selectors without
-        weights. A `csr_array` in the same cases. Signed coefficients are in `runs_.coefs`.
+        weights. A `csr_array` in the same cases.
+    runs_ : Runs
+        All that is known of the runs as one value, of which the other attributes are views; `runs_.coefs` has the
+        signed coefficients of linear models with one output, runs × features.
     scores_ : dict of ndarray of shape (n_runs,)
         The scores of each run, by the name of the scorer (`score` for a callable or for `scoring=None`).
     stability_ : float
