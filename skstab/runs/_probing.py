@@ -162,7 +162,7 @@ class _Probe:
             predicted = self._predict(_rearranged(self.X, rows))
             usual = np.concatenate([self.usual] * len(block))
             differ = _differ(usual, predicted).reshape(len(block), n_rows)
-            found += differ.any(axis=1).tolist()
+            found += [bool(row.any()) for row in differ]
         return found
 
     def _predict(self, X: Any) -> NDArray[Any]:
