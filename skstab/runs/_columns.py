@@ -32,6 +32,7 @@ __all__ = [
     "UnmappedError",
     "combine_parts",
     "input_columns",
+    "keeps_columns",
     "kept_columns",
     "mapped_by_names",
     "output_to_input_columns",
@@ -128,7 +129,7 @@ def output_to_input_columns(
     kept = kept_columns(step, n_in)
     if kept is not None:
         return Mapped(kept, selects=True)
-    if _keeps_columns(step):
+    if keeps_columns(step):
         return Mapped(np.arange(n_in))
     mapped = mapped_by_names(step, n_in)
     if mapped is not None:
@@ -244,7 +245,7 @@ def _parts_with_columns(
 # -- steps that pass columns on, or expand them ------------------------------------------------------------------------
 
 
-def _keeps_columns(step: Any) -> bool:
+def keeps_columns(step: Any) -> bool:
     """Whether the type of a step already says that it keeps its columns one to one."""
     if isinstance(step, FunctionTransformer):
         # A ufunc works element by element; any other function may move or mix columns.

@@ -11,6 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.cluster import (
+    AffinityPropagation,
+    Birch,
+    BisectingKMeans,
+    KMeans,
+    MeanShift,
+    MiniBatchKMeans,
+)
 from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
 from sklearn.discriminant_analysis import (
     LinearDiscriminantAnalysis,
@@ -34,6 +42,7 @@ from sklearn.linear_model import (
     TheilSenRegressor,
     TweedieRegressor,
 )
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.naive_bayes import (
     BernoulliNB,
     CategoricalNB,
@@ -119,7 +128,8 @@ _FORMS_OF_ALL = (
     *(KNeighborsClassifier, KNeighborsRegressor, LocalOutlierFactor, NearestCentroid),
     *(RadiusNeighborsClassifier, RadiusNeighborsRegressor),
     *(LabelPropagation, LabelSpreading, MLPClassifier, MLPRegressor),
-    *(QuadraticDiscriminantAnalysis,),
+    *(QuadraticDiscriminantAnalysis, AffinityPropagation, Birch, BisectingKMeans),
+    *(KMeans, MeanShift, MiniBatchKMeans, BayesianGaussianMixture, GaussianMixture),
 )
 
 
@@ -481,9 +491,10 @@ def why_no_support(estimator: Estimator) -> str:
             'model with an L1 penalty, or measure its weights or their ranking (measure="pearson", "spearman")'
         )
     if _predicts(model):
+        wrap = f"wrap it in SequentialFeatureSelector({name}(...)), "
         return (
-            f"{keeps}: wrap it in SequentialFeatureSelector({name}(...)), {before}, or pass importance_getter and "
-            'measure these importances (measure="pearson", "spearman")'
+            f"{keeps}: {wrap if hasattr(model, 'score') else ''}{before}, or pass importance_getter and measure these "
+            'importances (measure="pearson", "spearman")'
         )
     return (
         f"which features {name} selects is not known, because it has neither a support (get_support) nor weights "

@@ -29,6 +29,7 @@ from skstab._typing import IntArray
 from skstab.runs._columns import (
     Mapped,
     UnmappedError,
+    keeps_columns,
     kept_columns,
     mapped_by_names,
     output_to_input_columns,
@@ -167,6 +168,8 @@ def _passed_on(estimator: Any, n_features: int, view: View) -> IntArray | None:
         mapped = output_to_input_columns("estimator", estimator, n_features, rows)
         is_selection = mapped.selects or _drops(estimator, n_features, mapped.inputs)
         return mapped.inputs if is_selection else None
+    if keeps_columns(estimator):
+        return None
     named = None if _is_model(estimator) else mapped_by_names(estimator, n_features)
     if named is None:
         return copied_columns(estimator, n_features, rows)
