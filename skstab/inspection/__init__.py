@@ -19,6 +19,7 @@ from skstab.inspection._oob import oob_permutation_importance
 from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
+from skstab.inspection._rank_display import RankDisplay
 from skstab.inspection._reference import unpenalised_reference
 from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
@@ -36,6 +37,7 @@ __all__ = [
     "ImportanceContributions",
     "InstabilityShares",
     "ParetoFrontDisplay",
+    "RankDisplay",
     "ReplicationDisplay",
     "SelectionFrequencyDisplay",
     "StabilityComparisonDisplay",
@@ -64,6 +66,7 @@ DISPLAYS.update(
         "comparison": StabilityComparisonDisplay.from_comparison,
         "runs: frequencies": SelectionFrequencyDisplay.from_estimator,
         "runs: map": FeatureStabilityMapDisplay.from_estimator,
+        "runs: ranks": RankDisplay.from_runs,
         "runs: raster": SupportRasterDisplay.from_estimator,
         "search": ParetoFrontDisplay.from_search,
     }

@@ -9,6 +9,7 @@ from skstab.inspection import (
     CoSelectionDisplay,
     FeatureStabilityMapDisplay,
     ParetoFrontDisplay,
+    RankDisplay,
     ReplicationDisplay,
     SelectionFrequencyDisplay,
     StabilityComparisonDisplay,
@@ -45,6 +46,9 @@ CURVE = pd.DataFrame(
         ("chance", 25, 0.1, np.nan, np.nan),
     ],
     columns=["kind", "n_rows", "stability", "low", "high"],
+)
+IMPORTANCES = (
+    np.random.default_rng(1).random((20, len(HOSTILE))) + np.arange(len(HOSTILE)) / 2
 )
 RESULTS = {
     "$score_x": [0.9, 0.8, 0.7],
@@ -90,6 +94,9 @@ DISPLAYS = [
     ),
     StabilityComparisonDisplay(FOREST, measure="$m"),
     ReplicationDisplay(CURVE, measure="$m"),
+    RankDisplay.from_runs(
+        Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
+    ),
     CalibrationDisplay(CALIBRATION, param_name="$alpha$_"),
     CoSelectionDisplay.from_runs(
         Runs(TURNS, feature_names=HOSTILE), groups=[0, 0, 1, 1, 2, 3]
