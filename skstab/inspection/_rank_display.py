@@ -30,7 +30,7 @@ _COLUMNS = [
 
 
 class RankDisplay:
-    """Confidence sets of the ranks of the features, and whether they are among the first k.
+    """Confidence sets of the ranks that features have on average over runs, and how often they are among the first k.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class RankDisplay:
         table = self.frame().head(len(self.table) if n_features is None else n_features)
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(len(table))))
         kinds = {
-            f"among the first {self.k}": (table["rank_high"] <= self.k, COLOURS[0]),
+            f"first {self.k} on average": (table["rank_high"] <= self.k, COLOURS[0]),
             "undecided": (None, COLOURS[1]),
-            f"not among the first {self.k}": (table["rank_low"] > self.k, GREY),
+            f"not in the first {self.k} on average": (table["rank_low"] > self.k, GREY),
         }
         (surely, _), _, (surely_not, _) = kinds.values()
         drawn = {}
