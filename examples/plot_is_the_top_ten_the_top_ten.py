@@ -43,5 +43,5 @@ print(f"{surely} are surely among the first ten, {possible} may be")
 # **Answer**: on average over resamples, these ten are the first ten, and 60 runs are enough to say so. A single
 # resample is another matter: `mean radius` is among its first ten in 72% of the runs only, so that more than one run in
 # four prints another list. And the order is settled for few of them: the second to the sixth place may belong to any of
-# five measurements. None of this is about other patients (:doc:`/other_data`), and a place among the first ten does not say
-# that a feature carries signal: something is always first.
+# five measurements. None of this is about other patients (:doc:`/other_data`), and a place among the first ten does not
+# say that a feature carries signal: something is always first.

@@ -15,9 +15,11 @@ from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
 from skstab.inspection._instability import InstabilityShares, instability_shares
 from skstab.inspection._models import model_frequencies
+from skstab.inspection._multiverse_display import MultiverseDisplay
 from skstab.inspection._oob import oob_permutation_importance
 from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
+from skstab.inspection._predictions_display import PredictionInstabilityDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
 from skstab.inspection._rank_display import RankDisplay
 from skstab.inspection._reference import unpenalised_reference
@@ -36,7 +38,9 @@ __all__ = [
     "FeatureStabilityMapDisplay",
     "ImportanceContributions",
     "InstabilityShares",
+    "MultiverseDisplay",
     "ParetoFrontDisplay",
+    "PredictionInstabilityDisplay",
     "RankDisplay",
     "ReplicationDisplay",
     "SelectionFrequencyDisplay",
@@ -64,6 +68,8 @@ DISPLAYS.update(
     {
         "assessment": ReplicationDisplay.from_assessment,
         "comparison": StabilityComparisonDisplay.from_comparison,
+        "multiverse": MultiverseDisplay.from_multiverse,
+        "predictions": PredictionInstabilityDisplay.from_predictions,
         "runs: frequencies": SelectionFrequencyDisplay.from_estimator,
         "runs: map": FeatureStabilityMapDisplay.from_estimator,
         "runs: ranks": RankDisplay.from_runs,

@@ -4,7 +4,12 @@ from skstab.model_selection._assess import assess_selector
 from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAssessment
 from skstab.model_selection._compare import compare_selectors
 from skstab.model_selection._comparison import SelectorComparison
+from skstab.model_selection._multiverse import Multiverse, multiverse
 from skstab.model_selection._pareto import ParetoRefit, pareto_front
+from skstab.model_selection._predictions import (
+    PredictionStability,
+    prediction_stability,
+)
 from skstab.model_selection._profile import stability_profile
 from skstab.model_selection._recommend import Recommendation
 from skstab.model_selection._scorers import make_stability_scorer, stability_scoring
@@ -24,7 +29,9 @@ __all__ = [
     "Chance",
     "ComplementaryPairsSplit",
     "DisjointBlocksSplit",
+    "Multiverse",
     "ParetoRefit",
+    "PredictionStability",
     "Recommendation",
     "ScoreEstimate",
     "SelectorAssessment",
@@ -36,7 +43,9 @@ __all__ = [
     "collect_supports",
     "compare_selectors",
     "make_stability_scorer",
+    "multiverse",
     "pareto_front",
+    "prediction_stability",
     "search_table",
     "stability_profile",
     "stability_scoring",

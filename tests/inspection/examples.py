@@ -8,7 +8,9 @@ from skstab.inspection import (
     CalibrationDisplay,
     CoSelectionDisplay,
     FeatureStabilityMapDisplay,
+    MultiverseDisplay,
     ParetoFrontDisplay,
+    PredictionInstabilityDisplay,
     RankDisplay,
     ReplicationDisplay,
     SelectionFrequencyDisplay,
@@ -49,6 +51,18 @@ CURVE = pd.DataFrame(
 )
 IMPORTANCES = (
     np.random.default_rng(1).random((20, len(HOSTILE))) + np.arange(len(HOSTILE)) / 2
+)
+PARTS = pd.DataFrame(
+    [
+        ("source", "data", None, 0.1, -0.1, 0.3),
+        ("source", "choices", None, 0.4, 0.3, 0.5),
+        ("pair", HOSTILE[0], HOSTILE[5], 0.5, 0.3, 0.7),
+    ],
+    columns=["kind", "name", "other", "part", "low", "high"],
+)
+PREDICTIONS = pd.DataFrame(
+    [(0, 0.2, 0.25, 0.1, 0.4, 0.0), (7, 0.6, 0.55, 0.3, 0.7, 0.2)],
+    columns=["row", "predicted", "mean", "range_from", "range_to", "flips"],
 )
 RESULTS = {
     "$score_x": [0.9, 0.8, 0.7],
@@ -96,6 +110,10 @@ DISPLAYS = [
     ReplicationDisplay(CURVE, measure="$m"),
     RankDisplay.from_runs(
         Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
+    ),
+    MultiverseDisplay(PARTS, total=0.5),
+    PredictionInstabilityDisplay(
+        PREDICTIONS, outcome="probability of $yes_", note="$lists$ agree_"
     ),
     CalibrationDisplay(CALIBRATION, param_name="$alpha$_"),
     CoSelectionDisplay.from_runs(
