@@ -63,8 +63,9 @@ _FEATURES = """\
 {table}
 
 frequency: share of the samples that selected it; cluster: selected it or one of its substitutes;
-chance: selected it with permuted targets; direction: of the feature alone, "-" means that large values point to a
-malignant tumour; given others: the same among tumours that are equal in the other selected features
+halves, decoys: share of the halves that selected any of the cluster, and of its copies without information
+direction: of the feature alone, "-" means that large values point to a malignant tumour; given others: the same among
+tumours that are equal in the other selected features
 """
 _OUTCOME = """\
 4. What does it cost in accuracy to choose more stably? The candidates of which no other is better in both:
@@ -220,7 +221,8 @@ def _features(report: FeatureReport | None) -> str:
     columns = {
         "frequency": "frequency",
         "cluster_frequency": "cluster",
-        "chance": "chance",
+        "halves": "halves",
+        "decoy": "decoys",
         "direction": "direction",
         "given_others": "given others",
     }

@@ -137,12 +137,24 @@ _SHOWING = [
 def _assessing(plan: Plan) -> list[str]:
     groups = ", groups=groups" if plan.data.groups is not None else ""
     measure = measure_of_pairs(plan.options.measure)
+    variables = ", variables=variables" if plan.data.has_categories else ""
     return [
         'first = comparison.recommend().selector or comparison.frame()["score"].idxmax()',
         "params = {name: value for name, (value,) in settings[first].items()}",
         "estimator = clone(pipeline).set_params(**deepcopy(params))",
         f"assessment = assess_selector(estimator, X, y, measure={measure!r}{groups}, **common)",
-        "features = feature_report(comparison.runs[first], X, y, assessment=assessment)",
+        *_variables(plan),
+        f"features = feature_report(comparison.runs[first], X, y{variables}, assessment=assessment)",
         "print(features.sentence)",
         "print(assessment.reason)",
+    ]
+
+
+def _variables(plan: Plan) -> list[str]:
+    """The variable of each column, where categories have several."""
+    if not plan.data.has_categories:
+        return []
+    return [
+        "made_of = {name: next((c for c in categories if name.startswith(f'{c}=')), name) for name in X.columns}",
+        "variables = list(made_of.values())",
     ]

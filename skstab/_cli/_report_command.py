@@ -128,7 +128,13 @@ def make_assessed_report(
 def publishing(report: StabilityReport, data: Dataset) -> FeatureReport:
     """Which features to publish, with their directions."""
     runs = report.comparison.runs[report.first_selector]
-    return feature_report(runs, data.X, data.y, assessment=report.assessment)
+    return feature_report(
+        runs,
+        data.X,
+        data.y,
+        variables=list(data.variables.values()) if data.has_categories else None,
+        assessment=report.assessment,
+    )
 
 
 def make_report(plan: Plan, target: str) -> StabilityReport:
