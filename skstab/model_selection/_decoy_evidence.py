@@ -304,7 +304,7 @@ def _runs(
     keys: dict[int, bytes] = {}
     if checkpoint is not None:
         digests = [split_digest(*split) for split in splits]
-        keys = keys_of_runs(plan, X, y, entropy, digests)
+        keys = keys_of_runs(plan, X, y, entropy, digests, scoring=None)
     workers = open_pool(n_jobs, 0, one_by_one=bool(keys))
     with open_runs(checkpoint, keys, X.shape[1]) as stored, workers as pool:
         made = stored.read(range(len(splits)))
@@ -340,7 +340,7 @@ def evidence_or_none(
         return None
     try:
         return decoy_evidence(estimator, X, y, n_draws=n_draws, **settings)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         warn_user(f"features are not compared with decoys: {error}")
         return None
 
