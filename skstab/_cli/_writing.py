@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from skstab._cli._terminal import UserError
-from skstab._engine.store import open_checkpoint
+from skstab._engine.checkpoint import open_checkpoint
 
 _MARK = b'<meta name="generator" content="skstab'
 _HEAD = 4096

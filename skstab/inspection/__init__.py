@@ -15,15 +15,18 @@ from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
 from skstab.inspection._instability import InstabilityShares, instability_shares
 from skstab.inspection._models import model_frequencies
+from skstab.inspection._multiverse_display import MultiverseDisplay
 from skstab.inspection._oob import oob_permutation_importance
 from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
+from skstab.inspection._predictions_display import PredictionInstabilityDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
 from skstab.inspection._reference import unpenalised_reference
 from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
+from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
 from skstab.model_selection import DecoyEvidence, decoy_evidence
 
@@ -36,7 +39,9 @@ __all__ = [
     "FeatureStabilityMapDisplay",
     "ImportanceContributions",
     "InstabilityShares",
+    "MultiverseDisplay",
     "ParetoFrontDisplay",
+    "PredictionInstabilityDisplay",
     "ReplicationDisplay",
     "SelectionFrequencyDisplay",
     "StabilityComparisonDisplay",
@@ -55,6 +60,7 @@ __all__ = [
     "margin_importance",
     "model_frequencies",
     "oob_permutation_importance",
+    "substitutes",
     "unpenalised_reference",
 ]
 
@@ -63,6 +69,8 @@ DISPLAYS.update(
     {
         "assessment": ReplicationDisplay.from_assessment,
         "comparison": StabilityComparisonDisplay.from_comparison,
+        "multiverse": MultiverseDisplay.from_multiverse,
+        "predictions": PredictionInstabilityDisplay.from_predictions,
         "runs: frequencies": SelectionFrequencyDisplay.from_estimator,
         "runs: map": FeatureStabilityMapDisplay.from_estimator,
         "runs: raster": SupportRasterDisplay.from_estimator,

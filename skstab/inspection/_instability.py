@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skstab._matrices import group_codes
-from skstab._typing import FloatArray, IndexArray, RunsLike
+from skstab._typing import FloatArray, IndexArray, MatrixLike, RandomState, RunsLike
 from skstab.inspection._sources import most_frequent, supports_of
-from skstab.metrics import effective_stability
+from skstab.inspection._substitutes import substitutes
+from skstab.metrics import effective_stability, get_measure
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
@@ -35,13 +36,16 @@ class InstabilityShares:
         One row per cluster, indexed by its label: its `n_features`, the `frequency` with which any of them is selected
         and the `share` of the instability that they hold together; None without groups.
     stability : float
-        The stability of the features, Nogueira's.
+        The stability of the features, Nogueira's; with a similarity, that of their importances.
     cluster_stability : float or None
-        The effective stability of the clusters; None without groups.
+        The effective stability of the clusters, or with a similarity the stability by transport, which forgives
+        substitutes; None without either.
     due_to_substitutes : float or None
         The part of the instability that is due to substitutes; None where it is not defined.
     reason : str or None
         Why it is not.
+    substitutes : DataFrame, default=None
+        Which feature stands for which, as of :func:`substitutes`; None without a similarity.
 
     Examples
     --------
@@ -51,7 +55,7 @@ class InstabilityShares:
     >>> isinstance(found, InstabilityShares)
     True
     >>> found.due_to_substitutes, found.reason
-    (None, 'no groups of features were given')
+    (None, 'neither groups nor a similarity of features were given')
     """
 
     features: pd.DataFrame
@@ -60,6 +64,8 @@ class InstabilityShares:
     cluster_stability: float | None
     due_to_substitutes: float | None
     reason: str | None
+    _: KW_ONLY
+    substitutes: pd.DataFrame | None = None
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the features.
@@ -75,9 +81,8 @@ class InstabilityShares:
     def _summary(self) -> str:
         if self.due_to_substitutes is None:
             return f"stability {self.stability:.2f}; the part due to substitutes is not known: {self.reason}"
-        stability = (
-            f"stability {self.stability:.2f}, of clusters {self.cluster_stability:.2f}"
-        )
+        of = "of clusters" if self.substitutes is None else "with substitutes"
+        stability = f"stability {self.stability:.2f}, {of} {self.cluster_stability:.2f}"
         return f"{stability}: {self.due_to_substitutes:.0%} of the instability is due to substitutes"
 
     def __repr__(self) -> str:
@@ -90,7 +95,11 @@ class InstabilityShares:
 
 
 def instability_shares(
-    runs: RunsLike, *, groups: ArrayLike | None = None
+    runs: RunsLike,
+    *,
+    groups: ArrayLike | None = None,
+    similarity: MatrixLike | None = None,
+    random_state: RandomState = None,
 ) -> InstabilityShares:
     """Share out the instability of a selection among features, clusters and substitutes.
 
@@ -100,6 +109,10 @@ def instability_shares(
         What runs selected, or a fitted object that holds runs.
     groups : array-like of shape (n_features,), default=None
         A label for each feature: features of one group stand for each other, see :func:`feature_clusters`.
+    similarity : array-like, DataFrame or sparse matrix of shape (n_features, n_features), default=None
+        Instead of groups, how similar two features are, such as their absolute correlations.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the correction for chance with a similarity.
 
     Returns
     -------
@@ -114,6 +127,9 @@ def instability_shares(
     With φ_C the stability in which the features of a cluster count as one (:func:`skstab.metrics.effective_stability`),
     (φ_C − φ)/(1 − φ) is the part of the instability that disappears when substitutes are forgiven. φ_C is not
     bounded: where the part is not from 0 to 1 it is not reported, and `reason` says so.
+
+    With a similarity the runs need importances. φ is then :func:`skstab.metrics.importance_weighted_stability` and φ_C
+    :func:`skstab.metrics.transport_stability`, both corrected for chance by themselves.
 
     Examples
     --------
@@ -139,17 +155,39 @@ def instability_shares(
     stability = found.stability()
     frequency = found.frequencies().to_numpy()
     columns = {"frequency": frequency, "share": shares_of(frequency)}
+    if similarity is not None:
+        if groups is not None:
+            raise ValueError("groups and similarity cannot both be given")
+        table = _sorted(columns, found.feature_names)
+        return _with_similarity(found, table, similarity, random_state)
     if groups is None:
         table = _sorted(columns, found.feature_names)
-        return InstabilityShares(
-            table, None, stability, None, None, "no groups of features were given"
-        )
+        why = "neither groups nor a similarity of features were given"
+        return InstabilityShares(table, None, stability, None, None, why)
     labels, codes = group_codes(groups, found.n_features)
     table = _sorted({**columns, "cluster": labels[codes]}, found.feature_names)
     forgiving = effective_stability(supports, groups=codes)
     part, reason = due_to_substitutes(stability, forgiving)
     return InstabilityShares(
         table, _clusters(found, labels, codes), stability, forgiving, part, reason
+    )
+
+
+def _with_similarity(
+    runs: Runs, table: pd.DataFrame, similarity: Any, random_state: Any
+) -> InstabilityShares:
+    options = {"similarity": similarity, "random_state": random_state}
+    forgiving = runs.stability(get_measure("transport", **options))
+    stability = runs.stability("importance_weighted")
+    part, reason = due_to_substitutes(stability, forgiving, "with substitutes")
+    return InstabilityShares(
+        table,
+        None,
+        stability,
+        forgiving,
+        part,
+        reason,
+        substitutes=substitutes(runs, similarity),
     )
 
 
@@ -161,7 +199,7 @@ def shares_of(frequency: FloatArray) -> FloatArray:
 
 
 def due_to_substitutes(
-    stability: float, forgiving: float
+    stability: float, forgiving: float, of: str = "of clusters"
 ) -> tuple[float | None, str | None]:
     """(φ_C − φ)/(1 − φ) where it is a part; otherwise None and the reason."""
     if stability >= 1:
@@ -170,11 +208,11 @@ def due_to_substitutes(
     if -1e-12 <= part <= 1 + 1e-12:
         return float(np.clip(part, 0, 1)), None
     why = (
-        "clusters are less stable than features"
+        f"the stability {of} is less than that of features"
         if part < 0
-        else "the effective stability exceeds 1"
+        else f"the stability {of} exceeds 1"
     )
-    return None, f"{why} ({forgiving:.2f} for clusters, {stability:.2f} for features)"
+    return None, f"{why} ({forgiving:.2f} {of}, {stability:.2f} of features)"
 
 
 def _clusters(runs: Runs, labels: Any, codes: IndexArray) -> pd.DataFrame:

@@ -56,6 +56,7 @@ from skstab.metrics._subset import (
     wald_stability,
 )
 from skstab.metrics._tables import supports_from_sets
+from skstab.metrics._transport import transport_plan, transport_stability
 from skstab.metrics._trial_values import conformal_pvalues
 from skstab.metrics._weights import pearson_stability, spearman_stability
 
@@ -108,6 +109,8 @@ __all__ = [
     "stability_score",
     "stability_test",
     "supports_from_sets",
+    "transport_plan",
+    "transport_stability",
     "wald_stability",
     "yu_stability",
     "zucknick_stability",

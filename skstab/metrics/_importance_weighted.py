@@ -82,13 +82,13 @@ def _runs(weights: Weights) -> IntArray:
 def importance_weighted(weights: Weights) -> float:
     """φ_iw of all runs."""
     shared, m = shared_importance(weights), weights.n_runs
-    return float(_stability(*(total.sum() / (m * (m - 1)) for total in shared)))
+    return float(corrected_share(*(total.sum() / (m * (m - 1)) for total in shared)))
 
 
 def importance_weighted_without_each(weights: Weights) -> FloatArray:
     """φ_iw of the other runs, for each run."""
     shared, m = shared_importance(weights), weights.n_runs
-    return _stability(
+    return corrected_share(
         *((total.sum() - 2 * total) / ((m - 1) * (m - 2)) for total in shared)
     )
 
@@ -97,17 +97,19 @@ def importance_weighted_within_pairs(weights: Weights) -> PairValues:
     """φ_iw within the pairs of runs (0, 1), (2, 3), …, with pseudo-values."""
     shared = shared_importance(weights, block=np.arange(weights.n_runs) // 2)
     # Both runs of a pair share the same.
-    return pseudo_values(_stability, *(total[::2] for total in shared))
+    return pseudo_values(corrected_share, *(total[::2] for total in shared))
 
 
-def _stability(observed: FloatArray, expected: FloatArray) -> FloatArray:
+def corrected_share(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return (A − C) / (1 − C) of what runs share and would share by chance."""
     # 1 − C vanishes only when all runs weight all features alike, or select none: they agree.
     room = 1 - expected
     trivial = room < 1e-12
     return np.where(trivial, 1.0, (observed - expected) / np.where(trivial, 1, room))
 
 
-def _is_trivial(weights: Weights) -> bool:
+def is_trivial(weights: Weights) -> bool:
+    """Whether no run gives importance to a feature, or each gives the same to all."""
     csr = weights.csr
     if csr.nnz == 0:
         return True
@@ -123,7 +125,7 @@ IMPORTANCE_WEIGHTED = Measure(
     evaluate=importance_weighted,
     leave_one_out=importance_weighted_without_each,
     within_pairs=importance_weighted_within_pairs,
-    trivial=_is_trivial,
+    trivial=is_trivial,
     bounds=(-1.0, 1.0),
     bounds_for=correlation_bounds,
     properties=Properties(
@@ -201,7 +203,7 @@ def grouped_importance_measure(*, groups: ArrayLike | None = None) -> Measure:
         within_pairs=lambda weights: importance_weighted_within_pairs(
             _summed(weights, groups)
         ),
-        trivial=lambda weights: _is_trivial(_summed(weights, groups)),
+        trivial=lambda weights: is_trivial(_summed(weights, groups)),
         described_by=("groups",),
         bounds=(-1.0, 1.0),
         bounds_for=correlation_bounds,

@@ -182,6 +182,8 @@ def _bootstrap(
 
 
 def _values_of(measure: Measure, table: Table, rows: IntArray) -> FloatArray:
+    if measure.of_subsets is not None:
+        return np.clip(measure.of_subsets(table, rows), *measure.range(rows.shape[1]))
     return np.array([measure.value(table.take(runs)) for runs in rows])
 
 

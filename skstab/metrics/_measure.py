@@ -74,6 +74,9 @@ class Measure:
         Whether Nogueira's asymptotic theory holds; "constant size" is when all runs select equally many features.
     within_pairs : callable, default=None
         The stability within the pairs of runs (0, 1), (2, 3), …; None where it is not defined pair by pair.
+    of_subsets : callable, default=None
+        The values of several subsets or draws of the runs, one row of run numbers each, where they cost less together;
+        None works them out one by one.
     described_by : tuple of str, default=()
         The parameters that say which features stand for each other; without them each stands for itself.
     caution : str, default=None
@@ -106,6 +109,7 @@ class Measure:
     varies_with_runs: bool = False
     asymptotic: Literal["never", "always", "constant size"] = "never"
     within_pairs: Callable[[Any], PairValues] | None = None
+    of_subsets: Callable[[Any, IntArray], FloatArray] | None = None
     described_by: tuple[str, ...] = ()
     caution: str | None = None
     source: tuple[Any, dict[str, Any]] | None = None

@@ -20,6 +20,7 @@ from skstab.metrics._importance_weighted import (
 )
 from skstab.metrics._measure import Measure, Properties, from_callable
 from skstab.metrics._ranking import canberra_measure
+from skstab.metrics._transport import transport_measure
 from skstab.metrics._weights import PEARSON, spearman_measure
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ _WITH_PARAMETERS: dict[str, Callable[..., Measure]] = {
     "npogr": redundancy.npogr_measure,
     "redundancy_dice": redundancy.redundancy_dice_measure,
     "grouped_importance": grouped_importance_measure,
+    "transport": transport_measure,
 }
 # The order in which tables list them: sets, sets of correlated features, weights, rankings.
 _ORDER = (
@@ -98,7 +100,8 @@ _ORDER = (
         "zucknick",
     ),
     *("pogr", "npogr", "redundancy_dice"),
-    *("pearson", "importance_weighted", "grouped_importance", "spearman", "canberra"),
+    *("pearson", "importance_weighted", "grouped_importance", "transport"),
+    *("spearman", "canberra"),
 )
 
 
@@ -122,11 +125,11 @@ def get_measure(measure: MeasureLike, **params: Any) -> Measure:
         number; or a result of this function, which is returned as it is.
     **params : dict
         For a name, the parameters of that measure: `penalty` (davis), `ties` and `random_state` (spearman), `location`
-        (canberra), `similarity` or `groups` (effective), `groups` (grouped_importance), `similarity`, `threshold` and
-        `random_state` (yu, zucknick, pogr, npogr, redundancy_dice and the intersections). Without `similarity` or
-        `groups` each feature stands for itself alone. For a function, its description: `kind` ("subset", the default,
-        "weights" or "ranking": how the data are validated), `bounds` (a pair, to which intervals are clipped),
-        `higher_is_better` and `name`.
+        (canberra), `similarity` or `groups` (effective), `groups` (grouped_importance), `similarity` and
+        `random_state` (transport), `similarity`, `threshold` and `random_state` (yu, zucknick, pogr, npogr,
+        redundancy_dice and the intersections). Without `similarity` or `groups` each feature stands for itself alone.
+        For a function, its description: `kind` ("subset", the default, "weights" or "ranking": how the data are
+        validated), `bounds` (a pair, to which intervals are clipped), `higher_is_better` and `name`.
 
     Returns
     -------

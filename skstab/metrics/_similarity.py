@@ -75,9 +75,7 @@ def no_links(n_features: int) -> Links:
 
 def find_links(similarity: Any, threshold: float) -> Links:
     """Return the pairs of features whose similarity reaches the threshold."""
-    matrix = check_similarity(similarity)
-    if _values(matrix).max(initial=0.0) > 1 + 1e-8:
-        raise ValueError("similarity must be at most 1: use absolute correlations")
+    matrix = check_closeness(similarity)
     low, high, value = _upper_entries(matrix, threshold)
     value = np.minimum(value, 1.0)  # correlations of copies exceed 1 by rounding
     rank = np.empty(value.size, dtype=np.int64)
@@ -135,6 +133,14 @@ def check_similarity(similarity: Any, n_features: int | None = None) -> Any:
         )
     if matrix.size and abs(matrix - matrix.T).max() > 1e-8 * values.max(initial=0.0):
         raise ValueError("similarity must be symmetric")
+    return matrix
+
+
+def check_closeness(similarity: Any) -> Any:
+    """Validate a similarity that is 1 for features that stand for each other in full."""
+    matrix = check_similarity(similarity)
+    if _values(matrix).max(initial=0.0) > 1 + 1e-8:
+        raise ValueError("similarity must be at most 1: use absolute correlations")
     return matrix
 
 

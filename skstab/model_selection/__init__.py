@@ -5,7 +5,12 @@ from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAs
 from skstab.model_selection._compare import compare_selectors
 from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._decoy_evidence import DecoyEvidence, decoy_evidence
+from skstab.model_selection._multiverse import Multiverse, multiverse
 from skstab.model_selection._pareto import ParetoRefit, pareto_front
+from skstab.model_selection._predictions import (
+    PredictionStability,
+    prediction_stability,
+)
 from skstab.model_selection._profile import stability_profile
 from skstab.model_selection._recommend import Recommendation
 from skstab.model_selection._scorers import make_stability_scorer, stability_scoring
@@ -26,7 +31,9 @@ __all__ = [
     "ComplementaryPairsSplit",
     "DecoyEvidence",
     "DisjointBlocksSplit",
+    "Multiverse",
     "ParetoRefit",
+    "PredictionStability",
     "Recommendation",
     "ScoreEstimate",
     "SelectorAssessment",
@@ -39,7 +46,9 @@ __all__ = [
     "compare_selectors",
     "decoy_evidence",
     "make_stability_scorer",
+    "multiverse",
     "pareto_front",
+    "prediction_stability",
     "search_table",
     "stability_profile",
     "stability_scoring",

@@ -9,7 +9,13 @@ from skstab._typing import FloatArray
 from skstab.metrics import Measure, replication_stability
 from skstab.runs import Runs
 
-__all__ = ["mean_agreement", "mean_overlap", "own_agreement", "shared_features"]
+__all__ = [
+    "agreement_of_numbers",
+    "mean_agreement",
+    "mean_overlap",
+    "own_agreement",
+    "shared_features",
+]
 
 
 def mean_overlap(a: Runs, b: Runs, measure: Measure) -> float:
@@ -48,6 +54,11 @@ def own_agreement(runs: Runs, *, classes: bool) -> float:
     predictions = _predictions(runs)
     if classes:
         return _share_of_equal_pairs(predictions)
+    return agreement_of_numbers(predictions)
+
+
+def agreement_of_numbers(predictions: FloatArray) -> float:
+    """Correlation of what two runs predict for one row, over the rows that at least two runs predict."""
     known = ~np.isnan(predictions)
     counts = known.sum(axis=0)
     usable = counts > 1

@@ -34,7 +34,7 @@ from skstab.model_selection._scoring import check_no_measure
 from skstab.model_selection._stability_cv import StabilityCV
 from skstab.model_selection._validation import read_data
 
-__all__ = ["compare_selectors"]
+__all__ = ["compare_selectors", "named_estimators"]
 
 
 def compare_selectors(
@@ -124,7 +124,7 @@ def compare_selectors(
     filter     0.95       0.95         8.0
     lasso      0.97       0.72         8.5
     """
-    named = _named(selectors)
+    named = named_estimators(selectors)
     scorable = scoring is not None or all(
         hasattr(selector, "score") for selector in named.values()
     )
@@ -184,8 +184,8 @@ def compare_selectors(
     return SelectorComparison(runs, measure, margin=margin, dummy=dummy, groups=codes)
 
 
-def _named(selectors: Any) -> dict[Any, Any]:
-    """Return selectors by name: those of a list by their class, numbered where it occurs more than once."""
+def named_estimators(selectors: Any, argument: str = "selectors") -> dict[Any, Any]:
+    """Return estimators by name: those of a list by their class, numbered where it occurs more than once."""
     if isinstance(selectors, Mapping):
         named = dict(selectors)
     elif isinstance(selectors, Sequence) and not isinstance(selectors, str):
@@ -199,7 +199,7 @@ def _named(selectors: Any) -> dict[Any, Any]:
         named = {}
     if len(named) < 2 or not all(map(is_estimator, named.values())):
         raise ValueError(
-            f"selectors must be a dict or list of at least 2 estimators, got {selectors!r}"
+            f"{argument} must be a dict or list of at least 2 estimators, got {selectors!r}"
         )
     return named
 

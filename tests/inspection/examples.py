@@ -8,7 +8,9 @@ from skstab.inspection import (
     CalibrationDisplay,
     CoSelectionDisplay,
     FeatureStabilityMapDisplay,
+    MultiverseDisplay,
     ParetoFrontDisplay,
+    PredictionInstabilityDisplay,
     ReplicationDisplay,
     SelectionFrequencyDisplay,
     StabilityComparisonDisplay,
@@ -45,6 +47,18 @@ CURVE = pd.DataFrame(
         ("chance", 25, 0.1, np.nan, np.nan),
     ],
     columns=["kind", "n_rows", "stability", "low", "high"],
+)
+PARTS = pd.DataFrame(
+    [
+        ("source", "data", None, 0.1, -0.1, 0.3),
+        ("source", "choices", None, 0.4, 0.3, 0.5),
+        ("pair", HOSTILE[0], HOSTILE[5], 0.5, 0.3, 0.7),
+    ],
+    columns=["kind", "name", "other", "part", "low", "high"],
+)
+PREDICTIONS = pd.DataFrame(
+    [(0, 0.2, 0.25, 0.1, 0.4, 0.0), (7, 0.6, 0.55, 0.3, 0.7, 0.2)],
+    columns=["row", "predicted", "mean", "range_from", "range_to", "flips"],
 )
 RESULTS = {
     "$score_x": [0.9, 0.8, 0.7],
@@ -90,6 +104,10 @@ DISPLAYS = [
     ),
     StabilityComparisonDisplay(FOREST, measure="$m"),
     ReplicationDisplay(CURVE, measure="$m"),
+    MultiverseDisplay(PARTS, total=0.5),
+    PredictionInstabilityDisplay(
+        PREDICTIONS, outcome="probability of $yes_", note="$lists$ agree_"
+    ),
     CalibrationDisplay(CALIBRATION, param_name="$alpha$_"),
     CoSelectionDisplay.from_runs(
         Runs(TURNS, feature_names=HOSTILE), groups=[0, 0, 1, 1, 2, 3]

@@ -66,17 +66,17 @@ def test_no_part_is_reported_where_there_is_none():
     )
     assert (
         due_to_substitutes(0.5, 0.4)[1]
-        == "clusters are less stable than features (0.40 for clusters, 0.50 for features)"
+        == "the stability of clusters is less than that of features (0.40 of clusters, 0.50 of features)"
     )
     assert (
         due_to_substitutes(0.5, 1.2)[1]
-        == "the effective stability exceeds 1 (1.20 for clusters, 0.50 for features)"
+        == "the stability of clusters exceeds 1 (1.20 of clusters, 0.50 of features)"
     )
     assert due_to_substitutes(0.5, 0.75) == (0.5, None)
     found = instability_shares(Runs([[1, 0, 0], [0, 1, 0]]))
     assert (found.clusters, found.due_to_substitutes) == (None, None)
     assert "cluster" not in found.frame()
-    assert "no groups of features were given" in repr(found)
+    assert "neither groups nor a similarity of features were given" in repr(found)
 
 
 def test_runs_that_agree_share_out_nothing():

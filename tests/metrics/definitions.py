@@ -9,7 +9,7 @@ from math import comb, log, log2, sqrt
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, linprog
 
 
 def sets_of(supports):
@@ -435,6 +435,60 @@ def grouped_importance(importances, groups):
     )
 
 
+def most_moved(a, b, similarity):
+    """The gain of the best plan between two dicts of masses, by linear programming."""
+    gain = np.array([[1.0 if f == g else similarity[f][g] for g in b] for f in a])
+    rows = np.kron(np.eye(len(a)), np.ones(len(b)))
+    columns = np.kron(np.ones(len(a)), np.eye(len(b)))
+    masses = [*a.values(), *b.values()]
+    found = linprog(-gain.ravel(), A_ub=np.vstack([rows, columns]), b_ub=masses)
+    return -found.fun
+
+
+def most_moved_in_groups(a, b, similarity):
+    """The same where features are copies of each other, or have nothing in common."""
+    names = np.argmax(similarity, axis=1)
+    sums = [np.bincount(names[list(m)], list(m.values()), len(names)) for m in (a, b)]
+    return np.minimum(*sums).sum()
+
+
+RANDOM_PAIRS = 2000
+
+
+def transport(importances, similarity, random_state=None, without=None, moved=None):
+    """(A − C) / (1 − C), with at least 2000 pairs of relabelled runs; `without` is a run that does not count."""
+    raw = np.abs(np.asarray(importances, dtype=float))
+    similarity = np.asarray(similarity)
+    moved = moved or most_moved_in_groups
+    m, d = raw.shape
+    # A factor for each run changes nothing, and keeps sums of large numbers finite.
+    raw = raw / np.maximum(raw.max(axis=1, keepdims=True), 1e-300)
+    rows = [dict(enumerate(row / max(row.sum(), 1e-300))) for row in raw]
+    rows = [{f: share for f, share in row.items() if share} for row in rows]
+    rng = np.random.default_rng(np.random.RandomState(random_state).randint(2**31 - 1))
+
+    def relabelled(row):
+        features = rng.choice(d, len(row), replace=False).tolist()
+        return dict(zip(features, row.values(), strict=True))
+
+    def mean(pairs):
+        values = [
+            moved(a, b, similarity) if a and b else float(a == b)
+            for i, j, a, b in pairs
+            if without not in (i, j)
+        ]
+        return np.mean(values)
+
+    pairs = [(i, j, rows[i], rows[j]) for i, j in combinations(range(m), 2)]
+    n_draws = -(-RANDOM_PAIRS // len(pairs))
+    observed = mean(pairs)
+    expected = mean(
+        [(i, j, relabelled(a), relabelled(b)) for i, j, a, b in n_draws * pairs]
+    )
+    room = 1 - expected
+    return 1.0 if room < 1e-12 else float((observed - expected) / room)
+
+
 # -- by name -----------------------------------------------------------------------------------------------------------
 
 SUBSET = {
@@ -494,8 +548,16 @@ EVERY = {
     "effective": effective,
     **WEIGHTS,
     "grouped_importance": grouped_importance,
+    "transport": transport,
     **RANKING,
 }
+
+
+def value_without(name, data, run, **parameters):
+    """The measure of the other runs; what is drawn for all of them stays as it is."""
+    if name == "transport":
+        return transport(data, without=run, **parameters)
+    return EVERY[name](np.delete(data, run, axis=0), **parameters)
 
 
 def parameters_for(name, d):
@@ -503,7 +565,7 @@ def parameters_for(name, d):
     groups = [0, *range(d - 1)]
     if name in ("effective", "grouped_importance"):
         return {"groups": groups}
-    if name in ADJUSTED:
+    if name in ADJUSTED or name == "transport":
         return {
             "similarity": np.equal.outer(groups, groups).astype(float),
             "random_state": 0,

@@ -146,7 +146,7 @@ def test_table_lists_each_measure_once_with_its_kind_and_flags():
     assert table.index.name == "name"
     kinds = {"subset": [*definitions.SUBSET, *definitions.ADJUSTED, "effective"]}
     kinds |= {
-        "weights": [*definitions.WEIGHTS, "grouped_importance"],
+        "weights": [*definitions.WEIGHTS, "grouped_importance", "transport"],
         "ranking": list(definitions.RANKING),
     }
     assert {

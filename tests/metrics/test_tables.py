@@ -26,6 +26,7 @@ WEIGHTS = list(TABLE.index[TABLE["kind"] == "weights"])
 ARGUMENT = dict.fromkeys(("pearson", "spearman"), "weights") | {
     "importance_weighted": "importances",
     "grouped_importance": "importances",
+    "transport": "importances",
     "canberra": "rankings",
 }
 
