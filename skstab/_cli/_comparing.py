@@ -26,7 +26,7 @@ from skstab._cli._selectors import (
 )
 from skstab._cli._survival import concordance
 from skstab._cli._terminal import Progress, UserError, plural, say
-from skstab._engine.pool import watched_by
+from skstab._engine.progress import watched_by
 from skstab.metrics import get_measure, measure_table
 from skstab.model_selection import (
     BootstrapSplit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from functools import cached_property, partial
 from os import PathLike
@@ -19,28 +20,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skstab._checks import is_int, is_real, naming
 from skstab._compat import (
     CallbackSupportMixin,
-    FitProgress,
     as_indexable,
     with_callbacks,
 )
 from skstab._displays import draw
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Job, Part, Place
 from skstab._engine.keys import split_digest
-from skstab._engine.outcomes import keys_of_runs, open_runs
-from skstab._engine.pool import open_pool
+from skstab._engine.make import make
+from skstab._engine.outcomes import Run
 from skstab._engine.row_scores import (
     probabilities_of,
     reads_probabilities,
     row_scores_of,
 )
 from skstab._engine.work import (
-    Run,
     RunPlan,
     collect,
     join_in_order,
     noise_scale,
     report_failures,
-    run_task,
-    tasks_of,
 )
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
@@ -60,7 +59,7 @@ from skstab.metrics import Measure, StabilityInterval, get_measure, stability_in
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import beside_diagram
 from skstab.model_selection._resampling import (
-    is_labelled,
+    classes_of,
     splits_of,
     splitter_for,
     warn_if_folds_overlap,
@@ -357,56 +356,38 @@ class StabilityCV(
         check_same_splits(self._done, digests)
         missing = [number for number in range(len(splits)) if number not in self._done]
         batches = [missing] if self.target_width is None else in_batches(missing)
-        keys = {} if self.checkpoint is None else self._keys(plan, X, y, digests)
+        names = random_parameters(self.estimator, everywhere=self.perturb == "seed")
+        part = Part(y, splits, self._entropy, wanted=missing)
+        job = Job(plan, [lone_candidate(self.estimator, names)], X, [part])
         made: dict[int, Run] = {}
-        workers = open_pool(
-            self.n_jobs, self.verbose, one_by_one=bool(keys) or self.warm_start
-        )
-        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
-            found = stored.read(missing)
-            progress = FitProgress(self, len(missing) - len(found), X, y)
-            around = dict(
-                zip(
-                    (number for number in missing if number not in found),
-                    progress.runs,
-                    strict=True,
-                )
+
+        def take_up() -> None:
+            despite_interrupts(
+                partial(self._take_up, made, plan, splits, digests, X.shape[0])
             )
-            tasks = tasks_of(splits, self._entropy, around)
+
+        def rounds() -> Iterator[list[Place]]:
             for batch in batches:
                 if self._is_narrow(measure):
-                    break
-                made |= {number: found[number] for number in batch if number in found}
-                calls = {
-                    number: (plan, X, y, tasks[number])
-                    for number in batch
-                    if number not in found
-                }
-                try:
-                    made.update(
-                        stored.keeping(
-                            pool.as_finished(run_task, calls, lost=plan.failed)
-                        )
-                    )
-                finally:  # what was made before an interrupt is kept
-                    despite_interrupts(
-                        partial(self._take_up, made, plan, splits, digests, X.shape[0])
-                    )
-        progress.end()
-        self._report_failures([made[number] for number in sorted(made)])
+                    return
+                yield [Place(0, split) for split in batch]
+                take_up()
 
-    def _keys(
-        self, plan: RunPlan, X: Any, y: Any, digests: list[bytes]
-    ) -> dict[int, bytes]:
-        return keys_of_runs(
-            plan,
-            X,
-            y,
-            self._entropy,
-            digests,
-            scoring=self.scoring,
-            perturb=self.perturb,
+        outcomes = make(
+            job,
+            checkpoint=self.checkpoint,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            owner=self,
+            rounds=rounds(),
         )
+        try:
+            with closing(outcomes):
+                for place, run in outcomes:
+                    made[place.split] = run[0]
+        finally:  # what was made before an interrupt is kept
+            take_up()
+        self._report_failures([made[number] for number in sorted(made)])
 
     def _missing_score(self) -> float:
         return self.error_score if is_real(self.error_score) else np.nan
@@ -474,6 +455,7 @@ class StabilityCV(
         """Gather what all runs have in common."""
         return RunPlan(
             estimator=self.estimator,
+            scoring=self.scoring,
             scorer=self._scorer(),
             score_names=score_names_of(self.scoring),
             row_scores=row_scores_of(self.scoring, self.estimator),
@@ -484,12 +466,10 @@ class StabilityCV(
             scale_importances=self.scale_importances,
             support_from=self.support_from,
             error_score=self.error_score,
+            perturb=self.perturb,
             noise=noise_scale(X, self.perturb) if is_real(self.perturb) else None,
-            seeds=random_parameters(self.estimator, everywhere=self.perturb == "seed"),
             keep_estimators=self.return_estimators,
-            classes=np.unique(np.asarray(y))
-            if is_classifier(self.estimator) and is_labelled(y)
-            else None,
+            classes=classes_of(self.estimator, y),
         )
 
     def _refit(self, X: Any, y: Any, plan: RunPlan, measure: Measure) -> None:

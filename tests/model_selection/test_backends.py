@@ -23,7 +23,7 @@ from tests.model_selection.slow import (
     Disturbed,
     SlowLogisticRegression,
     pids_of,
-    telling_run,
+    telling_block,
     wait_until,
 )
 
@@ -141,7 +141,7 @@ def wide_data():
 
 @pytest.fixture
 def told(monkeypatch):
-    monkeypatch.setattr("skstab.model_selection._stability_cv.run_task", telling_run)
+    monkeypatch.setattr("skstab._engine.make.run_block", telling_block)
 
 
 def test_large_x_is_mapped_into_workers(told, wide_data):
