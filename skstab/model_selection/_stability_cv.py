@@ -723,13 +723,13 @@ class StabilityCV(
 
         Parameters
         ----------
-        kind : {"frequencies", "map", "raster"}, default="frequencies"
-            Which picture: the selection frequencies of the features, the feature stability map, or the raster of the
-            supports.
+        kind : {"frequencies", "map", "ranks", "raster"}, default="frequencies"
+            Which picture: the selection frequencies of the features, the feature stability map, the confidence sets of
+            ranks, or the raster of the supports.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : dict
-            Parameters of `from_estimator` and of `plot` of that display in :mod:`skstab.inspection`.
+            Parameters of the constructor and of `plot` of that display in :mod:`skstab.inspection`.
 
         Returns
         -------
