@@ -26,7 +26,8 @@ from skstab._engine.values import packed, unpacked
 from skstab.feature_selection import StabilitySelection
 from skstab.feature_selection._halves import Half, PathPlan
 from skstab.feature_selection._walk import Walk
-from tests.model_selection.slow import Disturbed, pids_of, wait_until
+from tests.deeds import wait_until
+from tests.model_selection.slow import Disturbed, pids_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the expected number of wrong features is not controlled",

@@ -32,7 +32,8 @@ from skstab.model_selection import (
     WholeSampleSplit,
     compare_selectors,
 )
-from tests.model_selection.slow import SlowLogisticRegression, pids_of, wait_until
+from tests.deeds import wait_until
+from tests.model_selection.slow import SlowLogisticRegression, pids_of
 from tests.model_selection.test_worker import (
     FOREST,
     assert_same,
