@@ -202,7 +202,10 @@ def make_report(
 def publishing(found: StabilityReport, data: Dataset) -> FeatureReport:
     """Which features to publish, with their directions."""
     runs = found.comparison.runs[found.first_selector]
-    return feature_report(runs, data.X, data.y, assessment=found.assessment)
+    variables = list(data.variables.values()) if data.has_categories else None
+    return feature_report(
+        runs, data.X, data.y, variables=variables, assessment=found.assessment
+    )
 
 
 def direction_of(data: Dataset, target: str) -> str | None:

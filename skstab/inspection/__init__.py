@@ -28,11 +28,13 @@ from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
 from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
+from skstab.model_selection import DecoyEvidence, decoy_evidence
 
 __all__ = [
     "CalibrationDisplay",
     "CoSelection",
     "CoSelectionDisplay",
+    "DecoyEvidence",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
     "ImportanceContributions",
@@ -48,6 +50,7 @@ __all__ = [
     "StabilityReport",
     "SupportRasterDisplay",
     "co_selection",
+    "decoy_evidence",
     "feature_clusters",
     "feature_report",
     "flip_importance",

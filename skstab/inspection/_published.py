@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skstab.inspection._feature_report import FeatureReport
-    from skstab.model_selection import SelectorAssessment
     from skstab.runs import Runs
 
 _MOST_PAIRS = 15
@@ -30,7 +29,7 @@ _MOST_NEAR = 10
 
 
 def published_table(
-    report: FeatureReport, assessment: SelectorAssessment | None, direction: str | None
+    report: FeatureReport, direction: str | None
 ) -> SortableTable | None:
     """The features to publish with direction, frequency, substitutes and evidence; None where there are none."""
     core = report.core
@@ -40,7 +39,7 @@ def published_table(
         _directions(report, direction),
         _frequencies(core),
         _substitutes(report),
-        _evidence(core, assessment),
+        _evidence(core),
     ]
     columns = [
         Column("Feature", is_number=False),
@@ -132,21 +131,16 @@ def members_of(report: FeatureReport) -> dict[Any, list[Any]]:
     }
 
 
-def _evidence(
-    core: pd.DataFrame, assessment: SelectorAssessment | None
-) -> tuple[list[Column], list[list[Cell]]]:
-    """How often halves of the data select a feature, and how often with permuted targets."""
-    if assessment is None:
+def _evidence(core: pd.DataFrame) -> tuple[list[Column], list[list[Cell]]]:
+    """How often halves of the data select a feature, and copies of it without information."""
+    if "decoy" not in core:
         return [], [[] for _ in range(len(core))]
-    halves = assessment.halves.frequencies()
-    chance = dict(zip(halves.index, assessment.chance.frequencies, strict=True))
     heads = [
-        Column("Evidence: share of the halves that selected it"),
-        Column("The same by chance (permuted target)"),
+        Column("Evidence: share of the halves that selected it, or a substitute"),
+        Column("The same of decoys: copies of it without information"),
     ]
-    return heads, [
-        [share(float(halves[name])), number(chance[name])] for name in core.index
-    ]
+    rows = zip(core["halves"], core["decoy"], strict=True)
+    return heads, [[share(own), number(decoy)] for own, decoy in rows]
 
 
 # -- what else would do as well ----------------------------------------------------------------------------------------
@@ -229,6 +223,6 @@ def in_words(report: FeatureReport, n_resamples: int) -> str:
     """How many features to publish, in a sentence."""
     core = report.core
     if core.empty:
-        return "No feature was selected often enough, and more often than by chance."
+        return "No feature was selected often enough, and more often than copies without information (decoys)."
     names = listed(list(core.index), 10)
     return f"{plural(len(core), 'feature')} of {len(report.table):,}, over {n_resamples} resamples: {names}."

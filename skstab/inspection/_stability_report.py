@@ -272,11 +272,7 @@ class StabilityReport:
     def published(self) -> SortableTable | None:
         """The features to publish."""
         found = self.feature_report
-        return (
-            None
-            if found is None
-            else published_table(found, self.assessment, self.direction)
-        )
+        return None if found is None else published_table(found, self.direction)
 
     @property
     def near(self) -> SortableTable | None:

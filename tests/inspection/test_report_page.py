@@ -157,7 +157,7 @@ def test_the_features_to_publish_have_direction_frequency_substitutes_and_eviden
         "Substitutes",
         "It or a substitute was selected",
         "Evidence",
-        "The same by chance (permuted target)",
+        "The same of decoys",
     ]
     assert list(rows) == list(core.index)
     assert rows[ATTACK][0].startswith("higher (0.")
@@ -165,13 +165,11 @@ def test_the_features_to_publish_have_direction_frequency_substitutes_and_eviden
     assert rows[other][0].startswith("lower")
     assert rows[other][3] == ("copy" if other == "second" else "second")
     assert rows[ATTACK][3] == "none"
-    halves = report.assessment.halves.frequencies()
-    chance = dict(zip(halves.index, report.assessment.chance.frequencies, strict=True))
     for name, cells in rows.items():
         assert cells[1] == f"{core.loc[name, 'frequency']:.2f}"
         assert cells[4] == f"{core.loc[name, 'cluster_frequency']:.2f}"
-        assert cells[5] == f"{halves[name]:.2f}"
-        assert cells[6] == f"{chance[name]:.2f}"
+        assert cells[5] == f"{core.loc[name, 'halves']:.2f}"
+        assert cells[6] == f"{core.loc[name, 'decoy']:.2f}"
 
 
 def test_what_else_would_do_names_substitutes_and_other_selectors(report, page):
