@@ -178,10 +178,10 @@ class FeatureEvidenceDisplay:
         rest = len(self.shares) - len(table)
         if rest:
             label += f"\n{rest} more to publish are not drawn"
-        self.ax_.set(
-            xlim=(-0.03, 1.12), ylim=(len(table) - 0.4, -0.6), xlabel=label
+        self.ax_.set(xlim=(-0.03, 1.12), ylim=(len(table) - 0.4, -0.6), xlabel=label, ylabel="feature")
+        self.ax_.set_xticks(
+            [0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"]
         )
-        self.ax_.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
         for side in ("top", "right", "left"):
             self.ax_.spines[side].set_visible(False)
         self.ax_.tick_params(axis="y", length=0)
@@ -210,7 +210,7 @@ class FeatureEvidenceDisplay:
                 **style,
             )
             handles.append(decoys)
-            names.append("a copy of it without information (decoy)")
+            names.append("its decoy")
         add_legend_above(self.ax_, handles, names)
 
     def _draw_marks(self, table: pd.DataFrame) -> None:
@@ -254,7 +254,9 @@ class FeatureEvidenceDisplay:
 
 def _of_length(values: list[Any], name: str, n: int) -> list[Any]:
     if len(values) != n:
-        raise ValueError(f"{name} must have one value for each of {n} shares, got {len(values)}")
+        raise ValueError(
+            f"{name} must have one value for each of {n} shares, got {len(values)}"
+        )
     return values
 
 
@@ -264,5 +266,7 @@ def _numbers_or_missing(values: Any, name: str, n: int) -> Any:
     with naming(name):
         numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (n,):
-        raise ValueError(f"{name} must have one value for each of {n} shares, got shape {numbers.shape}")
+        raise ValueError(
+            f"{name} must have one value for each of {n} shares, got shape {numbers.shape}"
+        )
     return numbers

@@ -84,7 +84,8 @@ def _comparison(report: StabilityReport) -> list[str]:
     return [
         f"Features were selected by {report.first_selector}, chosen among {n_settings} that were fitted to the same "
         f"{n_resamples} bootstrap samples{how}.",
-        f"The score ({report.scoring}) is the mean over the rows that each sample left out; its error is that over data sets.",
+        f"The score ({report.scoring}) is the mean over the rows that each sample left out; its error is that over "
+        "data sets.",
         f"Stability is {stability}.",
     ]
 
@@ -96,8 +97,8 @@ def _assessment(report: StabilityReport) -> list[str]:
     n_pairs = len(found.halves) // 2
     said = [
         f"Agreement on other data was estimated from {n_pairs} pairs of disjoint halves of the rows "
-        "(complementary pairs, Shah and Samworth 2013), which are independent samples of half the size; its 95% interval "
-        "is about other data."
+        "(complementary pairs, Shah and Samworth 2013), which are independent samples of half the size; its 95% "
+        "interval is about other data."
     ]
     n_permutations = len(found.chance.stabilities)
     if n_permutations:
