@@ -178,7 +178,12 @@ class FeatureEvidenceDisplay:
         rest = len(self.shares) - len(table)
         if rest:
             label += f"\n{rest} more to publish are not drawn"
-        self.ax_.set(xlim=(-0.03, 1.12), ylim=(len(table) - 0.4, -0.6), xlabel=label, ylabel="feature")
+        self.ax_.set(
+            xlim=(-0.03, 1.12),
+            ylim=(len(table) - 0.4, -0.6),
+            xlabel=label,
+            ylabel="feature",
+        )
         self.ax_.set_xticks(
             [0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"]
         )
