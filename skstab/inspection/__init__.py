@@ -10,6 +10,7 @@ from skstab.inspection._contributions import (
     ImportanceContributions,
     importance_contributions,
 )
+from skstab.inspection._evidence_display import FeatureEvidenceDisplay
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
@@ -36,6 +37,7 @@ __all__ = [
     "CoSelection",
     "CoSelectionDisplay",
     "DecoyEvidence",
+    "FeatureEvidenceDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
     "ImportanceContributions",
