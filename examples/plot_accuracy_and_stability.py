@@ -116,6 +116,6 @@ print(pd.DataFrame(summary).T.round(3))
 # %%
 # **Answer**: give any search of scikit-learn `scoring=stability_scoring(...)` and `refit=ParetoRefit(...)`. Here the
 # default penalty is worse than another one in both respects. In the table of the search, the chosen penalty gains 0.10
-# of stability over the one of best likelihood, and loses 0.016 of likelihood. On other data it gains as much, 0.13 (0.45
-# to 0.59), at the price that the search said, 0.015; but both stabilities are lower there than in the search, as
+# of stability over the one of best likelihood, and loses 0.016 of likelihood. On other data it gains 0.13 (0.45 to
+# 0.59) at the price that the search said, 0.015; but both stabilities are lower there than in the search, since
 # bootstraps of the same patients share most of them.
