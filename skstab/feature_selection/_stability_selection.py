@@ -16,9 +16,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import naming
+from skstab._checks import check_limits, naming
 from skstab._compat import CallbackSupportMixin, as_indexable, with_callbacks
-from skstab._engine.alone import limits_of
 from skstab._engine.job import row_numbers
 from skstab._engine.make import in_order, make
 from skstab._pipelines import fitted, tags_of
@@ -403,7 +402,7 @@ class StabilitySelection(
             The fitted object.
         """
         check_settings(self)
-        limits_of(self.max_seconds, self.max_memory)
+        check_limits(self.max_seconds, self.max_memory)
         self._check_pairs()
         with left_as_it_was(self):
             self._fit(X, y, params)

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
-from skstab._checks import check_int, check_support_from, naming
-from skstab._engine.alone import limits_of
+from skstab._checks import check_int, check_limits, check_support_from, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
@@ -184,7 +183,7 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
     check_estimator(estimator)
     check_int(n_decoy_draws, "n_decoy_draws", least=0)
     check_jobs(n_jobs, verbose)
-    limits_of(max_seconds, max_memory)
+    check_limits(max_seconds, max_memory)
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
     _check_data(data, target, groups, checkpoint)
     n_rows, entropy = data.shape[0], draw_entropy(random_state)

@@ -15,8 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab._checks import check_support_from, is_estimator
-from skstab._engine.alone import limits_of
+from skstab._checks import check_limits, check_support_from, is_estimator
 from skstab._random import draw_entropy
 from skstab._typing import (
     CVLike,
@@ -142,7 +141,7 @@ def compare_selectors(
     _check_scoring(named, scoring, on_progress)
     get_measure(measure)
     check_support_from(support_from)
-    limits_of(max_seconds, max_memory)
+    check_limits(max_seconds, max_memory)
     margin = check_margin(margin)
     data, target = read_data(
         X, y, needs_classes=all(is_classifier(selector) for selector in named.values())

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
-from skstab._checks import check_support_from, is_int, naming
-from skstab._engine.alone import limits_of
+from skstab._checks import check_limits, check_support_from, is_int, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
@@ -146,7 +145,7 @@ def stability_profile(
         )
     check_support_from(support_from)
     check_jobs(n_jobs, verbose)
-    limits_of(max_seconds, max_memory)
+    check_limits(max_seconds, max_memory)
     check_checkpoint(checkpoint)
     rng = check_rng(random_state)
     entropy = draw_entropy(rng.randint(2**31))

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int, naming
+from skstab._checks import check_limits, is_int, naming
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
@@ -25,7 +25,6 @@ from skstab._compat import (
     with_callbacks,
 )
 from skstab._displays import draw
-from skstab._engine.alone import limits_of
 from skstab._engine.candidates import (
     Candidate,
     candidates_of,
@@ -267,7 +266,7 @@ class StabilitySearchCV(
             The fitted object.
         """
         check_stability_search(self)
-        limits_of(self.max_seconds, self.max_memory)
+        check_limits(self.max_seconds, self.max_memory)
         with left_as_it_was(self):
             self._fit(X, y, params)
         return self

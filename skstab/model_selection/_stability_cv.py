@@ -17,14 +17,13 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int, is_real, naming
+from skstab._checks import check_limits, is_int, is_real, naming
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
     with_callbacks,
 )
 from skstab._displays import draw
-from skstab._engine.alone import limits_of
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part, Place
 from skstab._engine.keys import split_digest
@@ -314,7 +313,7 @@ class StabilityCV(
             The fitted object.
         """
         check_stability_cv(self)
-        limits_of(self.max_seconds, self.max_memory)
+        check_limits(self.max_seconds, self.max_memory)
         # Only runs from which a warm start continues are kept of a fit that failed.
         with left_as_it_was(
             self, unless=lambda: self.warm_start and hasattr(self, "runs_")
