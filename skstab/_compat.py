@@ -169,9 +169,9 @@ class FitProgress:
                 max_subtasks=n_runs, sequential_subtasks=False
             )
             self.context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-        self.runs = [self._run(number) for number in range(n_runs)]
 
-    def _run(self, number: int) -> RunProgress:
+    def run(self, number: int) -> RunProgress:
+        """Return what goes with a run to its worker."""
         if self.context is None:
             return RunProgress()
         return RunProgress(

@@ -21,7 +21,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """Name an exception and its message, of which no more is kept than can be read."""
     try:
         return bounded(f"{type(error).__name__}: {error}")

@@ -1,13 +1,9 @@
 """Calls in a pool of workers: each result once, whatever joblib delivers."""
 
 import pytest
-from sklearn.datasets import make_classification
-from sklearn.feature_selection import SelectKBest
 from sklearn.utils.parallel import Parallel
 
 from skstab._engine.pool import Pool, open_pool
-from skstab.feature_selection import StabilitySelection
-from skstab.model_selection import StabilityCV, StabilitySearchCV
 
 
 class Unruly(Parallel):
@@ -44,45 +40,3 @@ def test_numbers_belong_to_their_calls():
 def test_short_calls_come_in_batches_unless_each_is_to_be_kept(one_by_one, size):
     with open_pool(2, one_by_one=one_by_one) as pool:
         assert pool._parallel.batch_size == size
-
-
-@pytest.mark.parametrize(
-    ("estimator", "kept"),
-    [
-        (StabilityCV(SelectKBest(k=2), cv=4), False),
-        (StabilityCV(SelectKBest(k=2), cv=4, warm_start=True), True),
-        (StabilityCV(SelectKBest(k=2), cv=4, checkpoint="file"), True),
-        (
-            StabilitySearchCV(SelectKBest(), {"k": [1, 2]}, cv=4, checkpoint="file"),
-            True,
-        ),
-        (
-            StabilitySelection(
-                SelectKBest(), param_name="k", param_values=[2], n_resamples=4, q=2
-            ),
-            False,
-        ),
-        (
-            StabilitySelection(
-                SelectKBest(),
-                param_name="k",
-                param_values=[2],
-                n_resamples=4,
-                q=2,
-                checkpoint="f",
-            ),
-            True,
-        ),
-    ],
-)
-def test_what_is_kept_comes_one_by_one(tmp_path, monkeypatch, estimator, kept):
-    monkeypatch.chdir(tmp_path)
-    asked = []
-
-    def noted(*args, one_by_one=False, **kwargs):
-        asked.append(one_by_one)
-        return open_pool(*args, one_by_one=one_by_one, **kwargs)
-
-    monkeypatch.setattr(f"{type(estimator).__module__}.open_pool", noted)
-    estimator.fit(*make_classification(40, 5, random_state=0))
-    assert asked == [kept]

@@ -25,6 +25,7 @@ __all__ = [
     "Sibling",
     "candidates_of",
     "families_of",
+    "lone_candidate",
     "parts_of_grid",
     "settings_of",
 ]
@@ -106,6 +107,13 @@ def candidates_of(
 ) -> list[Candidate]:
     """Set the parameters of each candidate; `whole` forbids to take pipelines apart."""
     return [_candidate(estimator, params, whole=whole) for params in settings]
+
+
+def lone_candidate(estimator: Any, seeds: Sequence[str]) -> Candidate:
+    """An estimator as the only candidate, which is fitted as a whole."""
+    places = tuple((name, place) for place, name in enumerate(seeds))
+    link = Link("", estimator, {}, places, alone=_may_overwrite(estimator))
+    return Candidate(estimator, tuple(seeds), (link,))
 
 
 def _candidate(estimator: Any, params: Mapping[str, Any], *, whole: bool) -> Candidate:
@@ -228,8 +236,8 @@ def _grouped(
 
 def parts_of_grid(
     chains: Mapping[int, Sequence[Link]], n_parts: int
-) -> list[tuple[Family, ...]]:
-    """Split the tree into parts of about the same number of candidates; none cuts through what is fitted together."""
+) -> list[tuple[int, ...]]:
+    """Divide candidates into parts of about the same size; none cuts through what is fitted together."""
     pieces = [piece for family in families_of(chains) for piece in _pieces(family)]
     sizes = np.array([len(piece) for piece in pieces])
     # A piece belongs to the part in which its middle lies.
@@ -239,10 +247,7 @@ def parts_of_grid(
         pieces, (middles * n_parts).astype(int).tolist(), strict=True
     ):
         parts.setdefault(part, []).extend(piece)
-    return [
-        families_of({number: chains[number] for number in numbers})
-        for numbers in parts.values()
-    ]
+    return [tuple(sorted(numbers)) for numbers in parts.values()]
 
 
 def _pieces(family: Family) -> list[tuple[int, ...]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -17,16 +16,23 @@ from typing import Any
 from uuid import uuid4
 
 from joblib.parallel import get_active_backend
-from sklearn import config_context, get_config
+
+from skstab._engine.alone import (
+    Configured,
+    DiedError,
+    Limits,
+    Lost,
+    Supervised,
+)
 
 __all__ = ["DaskPool", "active_client"]
 
 # Rounds without a result after which calls are made one at a time, and after which the one call has failed.
 _LOST_TOGETHER = _LOST_ALONE = 2
 _TRIES, _PATIENCE = 10, 60  # times to send the data, seconds to wait for a worker
+_DIED = "the Dask workers that made this run died, and the data with them"
 # What Dask raises when workers die while they are sent data.
 _SCATTER_ERRORS = (CancelledError, KeyError, OSError, RuntimeError, ValueError)
-_DIED = "the Dask workers that made this call died, and the data with them"
 
 
 def active_client() -> Any:
@@ -50,10 +56,17 @@ class DaskPool:
     ----------
     client : distributed.Client
         The connection to the cluster.
+    limits : Limits, default=None
+        What each call may take.
     """
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self, client: Any, limits: Limits | None = None) -> None:
+        self._client, self._limits = client, limits
+
+    @property
+    def alone(self) -> DaskPool:
+        """These workers: the cluster itself finds the call that kills them."""
+        return self
 
     def as_finished(
         self,
@@ -61,6 +74,7 @@ class DaskPool:
         calls: Mapping[int, tuple[Any, ...]],
         *,
         lost: Callable[[Exception], Any],
+        may_begin: Callable[[int], bool] = lambda _: True,
     ) -> Iterator[tuple[int, Any]]:
         """Make calls, and yield the number and the result of each as soon as it is there.
 
@@ -74,41 +88,47 @@ class DaskPool:
         calls : mapping of int to tuple
             The arguments of each call, by its number; those that are the same object in every call are sent once.
         lost : callable
-            Returns the result of a call that Dask has given up since it killed several workers; or raises the error.
+            Returns the result of a call that Dask has given up since it killed several workers, or that was stopped at
+            a limit; or raises the error.
+        may_begin : callable
+            Whether a call is made now, by its number; the others are left out.
         """
-        missing, n_lost = dict(calls), 0
+        missing, left_out, n_lost = dict(calls), set[int](), 0
+
+        def begins(number: int) -> bool:
+            if not may_begin(number):
+                left_out.add(number)
+            return number not in left_out
+
         with _outside_of_a_task():
-            while missing:
+            while waiting := [number for number in missing if number not in left_out]:
                 alone = n_lost >= _LOST_TOGETHER
-                done = {}
-                for number, result in self._round(
-                    function, dict(islice(missing.items(), 1 if alone else None)), lost
-                ):
-                    done[number] = missing.pop(number)
-                    yield number, result
-                n_lost = n_lost + 1 if not done else _LOST_TOGETHER if alone else 0
-                if n_lost == _LOST_TOGETHER + _LOST_ALONE:
-                    number = next(iter(missing))
+                batch = {n: missing[n] for n in waiting[: 1 if alone else None]}
+                n_missing = len(missing)
+                for number, result in self._round(function, batch, begins, lost):
                     del missing[number]
-                    yield (
-                        number,
-                        lost(
-                            RuntimeError(
-                                "the Dask workers that made this call died, and the data with them"
-                            )
-                        ),
-                    )
+                    yield number, result
+                if len(missing) < n_missing:
+                    n_lost = _LOST_TOGETHER if alone else 0
+                elif not left_out.issuperset(batch):
+                    n_lost += 1
+                if n_lost == _LOST_TOGETHER + _LOST_ALONE:
+                    del missing[waiting[0]]
+                    yield waiting[0], lost(DiedError(_DIED))
                     n_lost = 0
 
     def _round(
         self,
         function: Callable[..., Any],
         calls: Mapping[int, Any],
+        begins: Callable[[int], bool],
         lost: Callable[[Exception], Any],
     ) -> Iterator[tuple[int, Any]]:
         """Send all calls, and return the results of those that were not lost with the data."""
         distributed = _distributed()
-        sending = self._sent(_Configured(function), calls)
+        if self._limits is not None:
+            function = Supervised(function, self._limits)
+        sending = self._sent(Configured(function), calls, begins)
         futures = dict(islice(sending, 2 * max(1, sum(self._client.ncores().values()))))
         try:
             for future in (finished := distributed.as_completed(list(futures))):
@@ -116,16 +136,23 @@ class DaskPool:
                     futures[another] = number
                     finished.add(another)
                 try:
-                    yield futures[future], future.result()
+                    result = future.result()
                 except CancelledError:
                     continue
                 except distributed.KilledWorker as error:
-                    yield futures[future], lost(error)
+                    result = Lost(DiedError(str(error)))
+                if isinstance(result, Lost):
+                    yield futures[future], lost(result.error)
+                else:
+                    yield futures[future], result
         finally:
             self._client.cancel(list(futures))
 
     def _sent(
-        self, function: Callable[..., Any], calls: Mapping[int, Any]
+        self,
+        function: Callable[..., Any],
+        calls: Mapping[int, Any],
+        begins: Callable[[int], bool],
     ) -> Iterator[tuple[Any, int]]:
         """Send the calls one by one; first, to every worker, the arguments that they have in common."""
         first = next(iter(calls.values()))
@@ -136,6 +163,8 @@ class DaskPool:
         ]
         data = self._scattered([first[at] for at in shared])
         for number, arguments in calls.items():
+            if not begins(number):
+                continue
             own = list(arguments)
             for at, future in zip(shared, data, strict=True):
                 own[at] = future
@@ -175,17 +204,3 @@ def _outside_of_a_task() -> Iterator[None]:
         yield
     finally:
         distributed.rejoin()
-
-
-class _Configured:
-    """A function with the configuration of scikit-learn and the filters of warnings of this process."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self._config = get_config()
-        self._filters = list(warnings.filters)
-
-    def __call__(self, *arguments: Any) -> Any:
-        with config_context(**self._config), warnings.catch_warnings():
-            warnings.filters = self._filters
-            return self._function(*arguments)

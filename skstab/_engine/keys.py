@@ -17,7 +17,9 @@ import pandas as pd
 from joblib.hashing import NumpyHasher
 from scipy.sparse import issparse
 
-__all__ = ["digest_of", "key_of_call", "split_digest", "versions_of"]
+from skstab._engine.job import Job
+
+__all__ = ["digest_of", "key_of_call", "keys_of", "split_digest", "versions_of"]
 
 # What its text says all of, with the type.
 _WRITTEN = (
@@ -35,6 +37,8 @@ _WRITTEN = (
     type(pd.NaT),
 )
 
+_NUMBERS = (np.float64, np.int64, np.bool_, np.str_)
+
 
 def digest_of(**parts: Any) -> bytes:
     """A digest of named values: of all rows of tables, and of the parameters of estimators.
@@ -50,6 +54,33 @@ def digest_of(**parts: Any) -> bytes:
             else _object_digest(name, value)
         )
     return digest.digest()
+
+
+def keys_of(job: Job) -> dict[int, bytes]:
+    """The key of each run of a job, by its number: data, candidate, split, and seed where it matters.
+
+    Whoever asks for the same run finds it, in whatever job and at whatever place.
+    """
+    X = digest_of(X=job.X)
+    known = [job.plan.identity(one) for one in job.candidates]
+    digests = [digest_of(**own) for own in known]  # first, as an error names the part
+    versions = [digest_of(versions=versions_of(own)) for own in known]
+    candidates = [digests[at] + versions[at] for at in range(len(known))]
+    random = [job.plan.is_random(one) for one in job.candidates]
+    keys = {}
+    targets: dict[int, bytes] = {}  # by identity, since parts may share one
+    for place in job.places():
+        part = job.parts[place.part]
+        if id(part.y) not in targets:
+            targets[id(part.y)] = digest_of(y=part.y)
+        split = X + targets[id(part.y)] + split_digest(*part.splits[place.split])
+        seeded = split + digest_of(seed=part.seed(place.split))
+        for number, own, is_random in zip(
+            job.numbers(place), candidates, random, strict=True
+        ):
+            parts = own + (seeded if is_random else split)
+            keys[number] = blake2b(parts, digest_size=16).digest()
+    return keys
 
 
 def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
@@ -191,6 +222,10 @@ class _Hasher(NumpyHasher):
         # In a worker, large arrays are in a file.
         super().__init__(hash_name="md5", coerce_mmap=True)
         self.packages = set() if packages is None else packages
+
+    def save(self, obj: Any) -> None:
+        """Write plain numbers of NumPy, such as those of a grid, like those of Python."""
+        super().save(obj.item() if type(obj) in _NUMBERS else obj)
 
     def save_global(self, obj: Any, name: str | None = None, **kwargs: Any) -> None:
         """Write a function or class by its name; in a worker, those of a script can't be imported from it."""

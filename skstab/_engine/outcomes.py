@@ -1,39 +1,38 @@
-"""Runs in a checkpoint: what they are found again by, and what is stored of them."""
+"""What came of one run, and what is stored of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from functools import partial
-from itertools import product
-from os import PathLike
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import sklearn
-from sklearn.base import clone
 
-import skstab
-from skstab._engine.candidates import Candidate
-from skstab._engine.keys import digest_of, key_of_call
 from skstab._engine.row_scores import RowScored
-from skstab._engine.store import Stored, open_stored
-from skstab._engine.work import Run, RunPlan
 from skstab.runs import Reading, Selection
 
 _ROWS = ("support", "importances", "coef")
+_PLAIN = ("fit_time", "score_time", "score_error", "emptied")
 
 
-def open_runs(
-    path: str | PathLike[str] | None, keys: Mapping[int, bytes], n_features: int
-) -> AbstractContextManager[Stored[Run]]:
-    """Open the runs of one fit in a checkpoint; None is one that has and keeps nothing."""
-    return open_stored(
-        path,
-        keys,
-        pack=_fields_unless_failed,
-        unpack=partial(_run_of, n_features=n_features),
-    )
+class Run(NamedTuple):
+    """What comes back from a worker: small, whatever the model was."""
+
+    selection: Any = None  # packed, without its zeros
+    scores: dict[str, float] | None = None
+    score_error: str | None = None
+    # Loss and prediction of each test row, where the score is a mean over rows.
+    rows: RowScored | None = None
+    fit_time: float = np.nan
+    score_time: float = np.nan
+    fit_error: str | None = None
+    estimator: Any = None
+    # Whether a selector left nothing for the steps after it to be fitted on.
+    emptied: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing to score: the fit failed, or nothing was selected that could be fitted."""
+        return self.fit_error is not None or self.emptied
 
 
 class StoredOutputs(NamedTuple):
@@ -44,87 +43,17 @@ class StoredOutputs(NamedTuple):
     support: Any
 
 
-def keys_of_runs(
-    plan: RunPlan,
-    X: Any,
-    y: Any,
-    entropy: Any,
-    splits: Iterable[bytes],
-    *,
-    scoring: Any,
-    perturb: Any = None,
-) -> dict[int, bytes]:
-    """The key of each run: data, estimator, parameters, split and seed; `splits` are digests."""
-    common = digest_of(
-        X=X,
-        y=y,
-        # A clone: what an earlier fit left in it does not matter.
-        estimator=clone(plan.estimator),
-        scoring=scoring,
-        importance_getter=plan.importance_getter,
-        scale_importances=plan.scale_importances,
-        perturb=perturb,
-        **_of_plan(plan),
-        seeds=entropy if plan.seeds or plan.noise is not None else None,
-    )
-    return {
-        number: key_of_call(common, split, number)
-        for number, split in enumerate(splits)
+def fields_of(run: Run) -> dict[str, Any]:
+    """What is stored of a run, failed or not."""
+    fields: dict[str, Any] = {
+        "fit_time": run.fit_time,
+        "score_time": run.score_time,
+        "fit_error": run.fit_error,
+        "score_error": run.score_error,
+        "emptied": run.emptied,
     }
-
-
-def keys_of_candidates(
-    candidates: Sequence[Candidate],
-    plan: RunPlan,
-    scoring: Any,
-    X: Any,
-    y: Any,
-    entropy: Any,
-    splits: Sequence[bytes],
-) -> dict[int, bytes]:
-    """The key of each run of a search, of which run s·C + c is that of candidate c, one of C, on split s."""
-    common = digest_of(X=X, y=y, scoring=scoring, **_of_plan(plan))
-    own = [
-        digest_of(
-            common=common,
-            estimator=candidate.estimator,
-            seeds=entropy if candidate.seeds else None,
-        )
-        for candidate in candidates
-    ]
-    # By the number of the split, not of the run: the order of the candidates does not matter.
-    runs = enumerate(product(enumerate(splits), own))
-    return {
-        number: key_of_call(candidate, split, at)
-        for number, ((at, split), candidate) in runs
-    }
-
-
-def _of_plan(plan: RunPlan) -> dict[str, Any]:
-    return {
-        **{
-            f"fit parameter {name}": value
-            for name, value in sorted(plan.fit_params.items())
-        },
-        **{
-            f"score parameter {name}": value
-            for name, value in sorted(plan.score_params.items())
-        },
-        "support_from": plan.support_from,
-        "readers": plan.readers,
-        "versions": (skstab.__version__, sklearn.__version__),
-    }
-
-
-def _fields_unless_failed(run: Run) -> dict[str, Any] | None:
-    """What is stored of a run; one of which something failed is tried again next time."""
-    return (
-        _fields_of(run) if run.fit_error is None and run.score_error is None else None
-    )
-
-
-def _fields_of(run: Run) -> dict[str, Any]:
-    fields: dict[str, Any] = {"fit_time": run.fit_time, "score_time": run.score_time}
+    if run.fit_error is not None:
+        return fields
     fields["score_names"] = list(run.scores or {})
     fields["scores"] = np.array(list((run.scores or {}).values()), dtype=np.float64)
     if run.rows is not None:
@@ -150,7 +79,10 @@ def _fields_of(run: Run) -> dict[str, Any]:
     return fields
 
 
-def _run_of(fields: Mapping[str, Any], n_features: int) -> Run:
+def run_of(fields: Mapping[str, Any], n_features: int) -> Run:
+    """The run that was stored."""
+    if fields["fit_error"] is not None:
+        return Run(fit_error=fields["fit_error"])
     scores = dict(zip(fields["score_names"], fields["scores"].tolist(), strict=True))
     support, importances, coef = (
         _dense_row(fields, name, n_features) for name in _ROWS
@@ -160,10 +92,7 @@ def _run_of(fields: Mapping[str, Any], n_features: int) -> Run:
         Reading(selection, _outputs_of(fields), fields["why_no_importances"]).packed(),
         scores=scores,
         rows=_rows_of(fields, scores),
-        fit_time=fields["fit_time"],
-        score_time=fields.get(
-            "score_time", np.nan
-        ),  # which files of earlier fits do not have
+        **{name: fields[name] for name in _PLAIN},
     )
 
 

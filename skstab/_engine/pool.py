@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import joblib
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.parallel import BACKENDS, get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 
+from skstab._engine.alone import (
+    AlonePool,
+    Limits,
+    Lost,
+    Supervised,
+    limits_of,
+)
 from skstab._engine.cluster import DaskPool, active_client
 
-__all__ = ["Pool", "open_pool", "watched_by"]
+__all__ = ["AnyPool", "Pool", "open_pool", "watched_by"]
 
 Watcher: TypeAlias = Callable[[int, int], None]
+AnyPool: TypeAlias = "Pool | AlonePool | DaskPool"
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
@@ -33,8 +45,13 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
 
 @contextmanager
 def open_pool(
-    n_jobs: int | None, verbose: int = 0, *, one_by_one: bool = False
-) -> Iterator[Pool | DaskPool]:
+    n_jobs: int | None,
+    verbose: int = 0,
+    *,
+    one_by_one: bool = False,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+) -> Iterator[AnyPool]:
     """Start the workers of several rounds of calls, by joblib unless it is set to use Dask.
 
     Parameters
@@ -46,16 +63,26 @@ def open_pool(
     one_by_one : bool, default=False
         Whether each result comes as soon as it is there. joblib sends short calls in batches, which is quicker, but
         their results come only when the whole batch is done, and are lost with it.
+    max_seconds : float, default=None
+        What a call may take; one that takes longer is stopped, and is lost.
+    max_memory : int, default=None
+        Bytes that a call may need beyond those its process starts with; on Linux only.
     """
+    limits = None
+    if max_seconds is not None or max_memory is not None:
+        limits = limits_of(max_seconds, max_memory)
     if (client := active_client()) is not None:
-        yield DaskPool(client)
+        yield DaskPool(client, limits)
+        return
+    if limits is not None and type(get_active_backend()[0]) in BACKENDS.values():
+        yield AlonePool(joblib.effective_n_jobs(n_jobs), limits)
         return
     parallel = _workers(n_jobs, verbose=verbose, batch_size=1 if one_by_one else "auto")
     watcher = _watcher.get()
     before = _watcher.set(None)  # pools inside a call are not watched
     try:
         with parallel:
-            yield Pool(parallel, watcher)
+            yield Pool(parallel, watcher, limits)
     finally:
         _watcher.reset(before)
 
@@ -63,6 +90,8 @@ def open_pool(
 def _workers(n_jobs: int | None, **settings: Any) -> joblib.Parallel:
     # One job is done here, where scikit-learn's settings and the filters of warnings are those of the caller already.
     kind = joblib.Parallel if joblib.effective_n_jobs(n_jobs) == 1 else Parallel
+    if isinstance(get_active_backend()[0], BACKENDS["multiprocessing"]):
+        settings["backend"] = "loky"  # the other one waits for ever for the dead
     try:
         return kind(n_jobs=n_jobs, return_as="generator_unordered", **settings)
     except ValueError:  # a backend that returns results only when it has them all
@@ -78,14 +107,23 @@ class Pool:
         The workers.
     watcher : callable, default=None
         Called with the numbers of finished and of all calls.
+    limits : Limits, default=None
+        What each call may take.
     """
 
     def __init__(
-        self, parallel: joblib.Parallel, watcher: Watcher | None = None
+        self,
+        parallel: joblib.Parallel,
+        watcher: Watcher | None = None,
+        limits: Limits | None = None,
     ) -> None:
-        self._parallel, self._watcher = parallel, watcher
+        self._parallel, self._watcher, self._limits = parallel, watcher, limits
         self._delayed = delayed if isinstance(parallel, Parallel) else joblib.delayed
-        self._n_breaks = 0
+
+    @property
+    def alone(self) -> AlonePool:
+        """A pool that makes one call at a time, in a process of its own."""
+        return AlonePool(1, self._limits or Limits())
 
     def as_finished(
         self,
@@ -93,11 +131,12 @@ class Pool:
         calls: Mapping[int, tuple[Any, ...]],
         *,
         lost: Callable[[Exception], Any],
+        may_begin: Callable[[int], bool] = lambda _: True,
     ) -> Iterator[tuple[int, Any]]:
         """Make calls, and yield the number and the result of each as soon as it is there.
 
-        When a worker dies, the calls that have not finished are made again. From the second time on, those that were
-        under way are made one at a time, so that the one which kills its worker is found.
+        When a worker dies, the calls that were under way are made again in the end, each alone, so that the one which
+        kills its worker is found. The others are made again by new workers.
 
         Parameters
         ----------
@@ -106,22 +145,32 @@ class Pool:
         calls : mapping of int to tuple
             The arguments of each call, by its number.
         lost : callable
-            Returns the result of a call that killed its worker though it was alone, from the error; or raises it.
+            Returns the result of a call that killed its worker though it was alone, or that was stopped at a limit,
+            from the error; or raises it.
+        may_begin : callable
+            Whether a call is made now, by its number; the others are left out.
         """
-        missing = dict(calls)
-        while missing:
-            under_way: dict[int, None] = {}
-            try:
-                for number, result in self._results(function, missing, under_way):
-                    # joblib may deliver what was finished while a pool broke in the next round, and so twice.
-                    if missing.pop(number, None) is not None:
-                        under_way.pop(number, None)
-                        self._tell(len(calls) - len(missing), len(calls))
-                        yield number, result
-            except TerminatedWorkerError:
-                self._n_breaks += 1
-                for number in under_way if self._n_breaks > 1 else ():
-                    yield number, _call_alone(function, missing.pop(number), lost)
+        work = function
+        if self._limits is not None:
+            work = Supervised(function, self._limits)
+        missing, left_out = dict(calls), set[int]()
+        suspects: dict[int, tuple[Any, ...]] = {}
+        with TemporaryDirectory(prefix="skstab-", ignore_cleanup_errors=True) as marks:
+            while missing.keys() - left_out:
+                sent = _sent(missing, may_begin, left_out)
+                try:
+                    for number, result in self._results(work, sent, marks):
+                        # joblib may deliver what was finished while a pool broke in the next round, and so twice.
+                        if missing.pop(number, None) is not None:
+                            self._tell(len(calls) - len(missing), len(calls))
+                            is_lost = isinstance(result, Lost)
+                            yield number, lost(result.error) if is_lost else result
+                except TerminatedWorkerError:
+                    begun = missing.keys() & set(map(int, os.listdir(marks)))
+                    for number in sorted(begun or missing.keys() - left_out):
+                        suspects[number] = missing.pop(number)
+        if suspects:
+            yield from self.alone.as_finished(function, suspects, lost=lost)
 
     def _tell(self, n_done: int, n_calls: int) -> None:
         if self._watcher is not None:
@@ -130,44 +179,40 @@ class Pool:
     def _results(
         self,
         function: Callable[..., Any],
-        calls: Mapping[int, Any],
-        under_way: dict[int, None],
+        calls: Iterator[tuple[int, tuple[Any, ...]]],
+        marks: str,
     ) -> Generator[tuple[int, Any], None, None]:
-        results = self._parallel(self._sent(function, dict(calls), under_way))
+        if not isinstance(self._parallel, Parallel):
+            marks = ""  # one job is done here, and nobody would be left to look
+        results = self._parallel(
+            self._delayed(_numbered)(marks, number, function, *arguments)
+            for number, arguments in calls
+        )
         try:
             yield from results
         finally:
             if hasattr(results, "close"):
-                with warnings.catch_warnings(
-                    action="ignore"
-                ):  # joblib counts the calls that it drops
-                    results.close()
+                with warnings.catch_warnings(action="ignore"):
+                    results.close()  # joblib counts the calls that it drops
 
-    def _sent(
-        self,
-        function: Callable[..., Any],
-        calls: Mapping[int, Any],
-        under_way: dict[int, None],
-    ) -> Iterator[Any]:
-        """Note which calls were sent to the workers."""
-        for number, arguments in calls.items():
-            under_way[number] = None
-            yield self._delayed(_numbered)(number, function, *arguments)
+
+def _sent(
+    calls: Mapping[int, tuple[Any, ...]],
+    may_begin: Callable[[int], bool],
+    left_out: set[int],
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Those calls that may begin; note the others. The calls may become fewer meanwhile."""
+    for number, arguments in list(calls.items()):
+        if may_begin(number):
+            yield number, arguments
+        else:
+            left_out.add(number)
 
 
 def _numbered(
-    number: int, function: Callable[..., Any], *arguments: Any
+    marks: str, number: int, function: Callable[..., Any], *arguments: Any
 ) -> tuple[int, Any]:
+    if marks:
+        with suppress(OSError):  # on another machine there is no such folder
+            Path(marks, str(number)).touch()
     return number, function(*arguments)
-
-
-def _call_alone(
-    function: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    lost: Callable[[Exception], Any],
-) -> Any:
-    try:
-        # With one job the call would be made in this process, and would take it down.
-        return Parallel(n_jobs=2)([delayed(function)(*arguments)])[0]
-    except TerminatedWorkerError as error:
-        return lost(error)

@@ -1,100 +1,23 @@
-"""Results in an SQLite file: stored as they arrive, and found again by their keys (see `keys`).
-
-A value is a flat mapping of names to arrays, text, numbers and lists of them. It is stored as a header in JSON and the
-bytes of the arrays; nothing in a file is ever executed.
-"""
+"""Results of numbered calls in a checkpoint: found again, stored as they arrive, shared among processes."""
 
 from __future__ import annotations
 
-import json
-import os
-import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-import numpy as np
+from skstab._engine.checkpoint import Checkpoint, open_checkpoint
+from skstab._engine.owners import one_owner
+from skstab._engine.values import DamagedError
+from skstab._warnings import warn_user
 
-__all__ = ["Checkpoint", "Stored", "open_checkpoint", "open_stored"]
+__all__ = ["Stored", "open_stored"]
 
 Result = TypeVar("Result")
 
-_APPLICATION = 0x736B7374  # "skst", by which a file is known as one of these
-_VERSION = 1
-_PATIENCE = 60.0  # seconds to wait while other processes write
-_CHECK = 8  # bytes of the digest in front of each value
-
-
-@contextmanager
-def open_checkpoint(path: str | PathLike[str]) -> Iterator[Checkpoint]:
-    """Open a file of results, which is made where there is none.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    """
-    name = os.fspath(path)
-    with closing(_connected(name)) as connection:
-        yield Checkpoint(connection, name)
-
-
-def _connected(name: str) -> sqlite3.Connection:
-    _check_place(name)
-    with _errors_named(name):
-        # The whole path: SQLite has meanings of its own for names such as ":memory:".
-        connection = sqlite3.connect(
-            Path(name).absolute(), timeout=_PATIENCE, isolation_level=None
-        )
-        try:
-            _prepare(connection, name)
-        except BaseException:
-            connection.close()
-            raise
-    return connection
-
-
-class Checkpoint:
-    """An open file of results; several processes may have it open.
-
-    Parameters
-    ----------
-    connection : sqlite3.Connection
-        The open file; every statement is a transaction.
-    name : str
-        Its name, for messages.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
-        self._connection = connection
-        self._name = name
-
-    def read(self, keys: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
-        """Read the values of those keys that are there."""
-        found: dict[bytes, dict[str, Any]] = {}
-        for key in keys:
-            with _errors_named(self._name):
-                row = self._connection.execute(
-                    "SELECT value FROM results WHERE key = ?", (key,)
-                ).fetchone()
-            if row is not None:
-                found[key] = _unpack(row[0], self._name)
-        return found
-
-    def write(self, key: bytes, value: Mapping[str, Any]) -> None:
-        """Store a value; that of another process with the same key is as good."""
-        row = (key, _pack(value))
-        with _errors_named(self._name):
-            self._connection.execute(
-                "INSERT OR IGNORE INTO results (key, value) VALUES (?, ?)", row
-            )
-
-
-# -- the results of numbered calls -------------------------------------------------------------------------------------
+_PAUSES = (0.02, 1.0)  # seconds between looks at what others make: at first, at most
 
 
 @contextmanager
@@ -103,7 +26,8 @@ def open_stored(
     keys: Mapping[int, bytes],
     *,
     pack: Callable[[Result], Mapping[str, Any] | None],
-    unpack: Callable[[Mapping[str, Any]], Result],
+    unpack: Callable[[Mapping[str, Any]], Result | None],
+    about: str = "",
 ) -> Iterator[Stored[Result]]:
     """Open the results of one fit in a checkpoint; None is one that has and keeps nothing.
 
@@ -112,17 +36,25 @@ def open_stored(
     path : str, path-like or None
         The file.
     keys : mapping of int to bytes
-        The key of each call, by its number.
+        The key of each result, by its number.
     pack : callable
-        Returns the value that is stored of a result; None where it is to be made again next time.
+        Returns the value that is stored of a result; None where it is not stored.
     unpack : callable
-        Returns the result of a value.
+        Returns the result of a value; None where it is to be made again. An error (`ValueError`, `TypeError`,
+        `LookupError`) means that no result is stored like that.
+    about : str, default=""
+        A line about the fit, for `skstab study`.
     """
     if path is None:
-        yield Stored(None, keys, pack, unpack)
+        yield Stored(None, keys, pack, unpack, "")
         return
-    with open_checkpoint(path) as checkpoint:
-        yield Stored(checkpoint, keys, pack, unpack)
+    with open_checkpoint(path) as checkpoint, one_owner() as owner:
+        checkpoint.begin(about, keys.values())
+        stored = Stored(checkpoint, keys, pack, unpack, owner)
+        try:
+            yield stored
+        finally:
+            stored.close()
 
 
 class Stored(Generic[Result]):
@@ -133,159 +65,147 @@ class Stored(Generic[Result]):
         checkpoint: Checkpoint | None,
         keys: Mapping[int, bytes],
         pack: Callable[[Result], Mapping[str, Any] | None],
-        unpack: Callable[[Mapping[str, Any]], Result],
+        unpack: Callable[[Mapping[str, Any]], Result | None],
+        owner: str,
     ) -> None:
-        self._checkpoint = checkpoint
-        self._keys = keys
-        self._pack = pack
-        self._unpack = unpack
+        self._checkpoint, self._keys, self._owner = checkpoint, keys, owner
+        self._pack, self._unpack = pack, unpack
+        self._damaged: set[bytes] = set()
+        self._arrived: Mapping[int, Result] = {}  # what is not stored yet
 
     def read(self, numbers: Iterable[int]) -> dict[int, Result]:
-        """Read those results that are there."""
+        """Read those results that are there; warn about those that are damaged."""
         if self._checkpoint is None:
             return {}
         keys = {number: self._keys[number] for number in numbers}
-        found = self._checkpoint.read(set(keys.values()))
-        return {
-            number: self._unpack(found[key])
-            for number, key in keys.items()
-            if key in found
-        }
+        values, damaged = self._checkpoint.read(set(keys.values()))
+        found: dict[int, Result] = {}
+        for number, key in keys.items():
+            if key not in values:
+                continue
+            try:
+                result = self._unpack(values[key])
+            except (LookupError, OverflowError, TypeError, ValueError) as error:
+                damaged[key] = DamagedError(f"no result is like that ({error!r})")
+            else:
+                if result is not None:
+                    found[number] = result
+        self._warn_about(damaged)
+        return found
+
+    def _warn_about(self, damaged: Mapping[bytes, DamagedError]) -> None:
+        new = damaged.keys() - self._damaged
+        if self._checkpoint is None or not new:
+            return
+        self._damaged |= new
+        warn_user(
+            f"checkpoint {self._checkpoint.name!r} is damaged: {len(new)} of {len(self._keys)} results can't be read, "
+            f"and are made again; of the first one, {damaged[min(new)]}"
+        )
+
+    def keep(self, number: int, result: Result) -> None:
+        """Store a result, unless it is of a kind that is not stored."""
+        self.keep_all({number: result})
+
+    def keep_all(self, results: Mapping[int, Result]) -> None:
+        """Store results in one go."""
+        if self._checkpoint is None:
+            return
+        values = {number: self._pack(result) for number, result in results.items()}
+        self._checkpoint.write(
+            {self._keys[n]: value for n, value in values.items() if value is not None}
+        )
 
     def keeping(
         self, results: Iterable[tuple[int, Result]]
     ) -> Iterator[tuple[int, Result]]:
         """Store results as they arrive."""
         for number, result in results:
-            yield (
-                number,
-                result,
-            )  # first, so that whoever takes it has it also where the disk is full
-            self.keep(number, result)
+            yield from self._storing({number: result})
 
-    def keep(self, number: int, result: Result) -> None:
-        """Store a result, unless it is to be made again."""
-        if self._checkpoint is not None and (value := self._pack(result)) is not None:
-            self._checkpoint.write(self._keys[number], value)
+    def close(self) -> None:
+        """Store what arrived last, and leave what was begun to others."""
+        arrived, self._arrived = self._arrived, {}
+        if self._checkpoint is not None:
+            try:
+                self.keep_all(arrived)
+            finally:
+                self._checkpoint.release(self._owner)
 
+    # -- together with other processes ---------------------------------------------------------------------------------
 
-# -- the file ----------------------------------------------------------------------------------------------------------
+    def made(
+        self,
+        pool: Any,
+        function: Callable[..., Any],
+        calls: Mapping[int, tuple[Any, ...]],
+        *,
+        lost: Callable[[Exception], Any],
+        runs: Mapping[int, Sequence[int]] | None = None,
+        parts: Callable[[int, Any], Mapping[int, Result]] | None = None,
+    ) -> Iterator[tuple[int, Result]]:
+        """Make calls, and yield the number and the value of each result as soon as it is there.
 
+        Each is stored as it arrives. What another process is making already is left to it. What was being made when
+        its process died is made last, and alone, since it may have been the reason.
 
-def _check_place(name: str) -> None:
-    if not name or "\0" in name:
-        raise ValueError(f"checkpoint must be the name of a file, got {name!r}")
-    if not Path(name).absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"checkpoint must be a file in a directory that exists, got {name!r}"
+        Parameters
+        ----------
+        pool : Pool, AlonePool or DaskPool
+            Makes the calls.
+        function : callable
+            What is called.
+        calls : mapping of int to tuple
+            The arguments of each call, by its number.
+        lost : callable
+            As in `as_finished` of a pool.
+        runs : mapping of int to sequences of int, default=None
+            The numbers of the results of each call; None where each gives one result, which has its number.
+        parts : callable, default=None
+            Returns the results of a call, by their numbers, from its number and what it returned.
+        """
+        runs = {at: (at,) for at in calls} if runs is None else runs
+        waiting, left = dict(calls), set[int]()
+        pause, longest = _PAUSES
+        while waiting:
+            n_waiting = len(waiting)
+            for alone in (False, True):
+                batch = {at: waiting[at] for at in waiting if (at in left) is alone}
+                workers = pool.alone if alone and batch else pool
+                for at, outcome in workers.as_finished(
+                    function,
+                    batch,
+                    lost=lost,
+                    may_begin=lambda at: self._may_begin(runs[at], at, left),
+                ):
+                    del waiting[at]
+                    results = {at: outcome} if parts is None else parts(at, outcome)
+                    yield from self._storing(results)
+            for at in list(waiting):
+                found = self.read(runs[at])
+                if len(found) == len(runs[at]):
+                    del waiting[at]
+                    yield from found.items()
+            if waiting and len(waiting) == n_waiting:
+                time.sleep(pause)
+                pause = min(2 * pause, longest)
+
+    def _may_begin(self, numbers: Sequence[int], at: int, left: set[int]) -> bool:
+        """Whether a call is made now; it is not while another process is at it, or has just finished it."""
+        if self._checkpoint is None:
+            return True
+        state = self._checkpoint.claim(
+            [self._keys[number] for number in numbers],
+            self._owner,
+            left_by_the_dead=at in left,
         )
-    if os.path.exists(name) and not os.path.isfile(name):
-        raise OSError(f"checkpoint {name!r} can't be used: it is not a file")
-    if (
-        os.path.exists(name) and os.path.getsize(name) == 1
-    ):  # which SQLite takes for empty, and would write over
-        raise ValueError(
-            f"checkpoint {name!r} is not a file of skstab: it has one byte"
-        )
+        if state == "left":
+            left.add(at)
+        return state == "ours" and len(self.read(numbers)) < len(numbers)
 
-
-@contextmanager
-def _errors_named(name: str) -> Iterator[None]:
-    """Name the file in errors of SQLite; only around its own calls, since estimators may use other databases."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        raise OSError(f"checkpoint {name!r} can't be used: {error}") from error
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"checkpoint {name!r} is not a file of skstab, or is damaged: {error}"
-        ) from error
-
-
-def _prepare(connection: sqlite3.Connection, name: str) -> None:
-    """Check that a file is one of these, or make it one where it is empty."""
-    connection.execute("BEGIN")  # one look: another process may be making the file
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    connection.execute("COMMIT")
-    if application == 0 and not tables:
-        _make(connection)
-    elif application != _APPLICATION or "results" not in tables:
-        raise ValueError(
-            f"checkpoint {name!r} is not a file of skstab: it is a database of something else"
-        )
-    elif version > _VERSION:
-        raise ValueError(
-            f"checkpoint {name!r} has version {version} of the format, but this release of skstab reads only up to "
-            f"version {_VERSION}: use a newer release"
-        )
-    # A killed process loses nothing that was written, a power failure the last results.
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA synchronous = OFF")  # there is nothing to lose yet
-    _patiently(connection, "PRAGMA journal_mode = WAL")
-    _patiently(connection, "BEGIN IMMEDIATE")
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
-    )
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
-    connection.execute("COMMIT")
-
-
-def _patiently(connection: sqlite3.Connection, statement: str) -> None:
-    """Repeat a statement while another process makes the same file: SQLite does not wait for this lock."""
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            connection.execute(statement)
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-# -- a value -----------------------------------------------------------------------------------------------------------
-
-
-def _pack(value: Mapping[str, Any]) -> bytes:
-    arrays = {
-        name: np.ascontiguousarray(item)
-        for name, item in value.items()
-        if isinstance(item, np.ndarray)
-    }
-    plain = {name: item for name, item in value.items() if name not in arrays}
-    described = [[name, array.dtype.str, array.shape] for name, array in arrays.items()]
-    header = json.dumps({"plain": plain, "arrays": described}).encode()
-    packed = b"".join(
-        [
-            len(header).to_bytes(8, "little"),
-            header,
-            *(array.tobytes() for array in arrays.values()),
-        ]
-    )
-    return _check_of(packed) + packed
-
-
-def _unpack(stored: Any, name: str) -> dict[str, Any]:
-    if not isinstance(stored, bytes) or _check_of(stored[_CHECK:]) != stored[:_CHECK]:
-        raise ValueError(
-            f"checkpoint {name!r} is damaged: one of its results is not as it was written"
-        )
-    packed = stored[_CHECK:]
-    start = 8 + int.from_bytes(packed[:8], "little")
-    header = json.loads(packed[8:start])
-    value: dict[str, Any] = header["plain"]
-    for field, dtype, shape in header["arrays"]:
-        array = np.frombuffer(packed, dtype, int(np.prod(shape)), start).reshape(shape)
-        value[field], start = array.copy(), start + array.nbytes
-    return value
-
-
-def _check_of(packed: bytes) -> bytes:
-    return blake2b(packed, digest_size=_CHECK).digest()
+    def _storing(self, results: Mapping[int, Result]) -> Iterator[tuple[int, Result]]:
+        # First, so that whoever takes them has them also where the disk is full.
+        self._arrived = results
+        yield from results.items()
+        self._arrived = {}
+        self.keep_all(results)

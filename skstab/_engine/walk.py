@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from skstab._engine.candidates import Family, Sibling
 from skstab._engine.score_times import Meter
 from skstab._engine.together import LastCall, fit_together, is_only_copied
-from skstab._random import with_seeds
+from skstab._pipelines import fitted
+from skstab._random import Seed, draw_seeds, with_seeds
 
 __all__ = ["Fitted", "GridWalk"]
 
@@ -36,15 +39,23 @@ class _FittedStep(NamedTuple):
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class GridWalk:
     """What the fits of all candidates on one resample have in common."""
 
     template: Any  # the estimator of the search, whose other attributes pipelines keep
     y: Any
-    seeds: Sequence[int]
+    seed: Seed | np.random.SeedSequence
     fit_params: dict[str, Any]
-    last: LastCall = field(default_factory=LastCall)
+    last: LastCall | None = None
+    prepared: Any = None  # the copy of a single estimator, before it is fitted
+
+    def prepare(self, families: Sequence[Family]) -> Any:
+        """Make and return the copy of the estimator, if there is only one that is fitted as a whole."""
+        first = families[0]
+        if len(families) == len(first.siblings) == 1 and not first.name:
+            self.prepared = self._seeded(first)
+        return self.prepared
 
     def fitted(
         self,
@@ -99,6 +110,7 @@ class GridWalk:
 
     def _together(self, family: Family, X: Any) -> list[Any] | None:
         settings = [sibling.followed for sibling in family.siblings]
+        self.last = self.last or LastCall()
         try:
             return fit_together(
                 self._seeded_copy(family),
@@ -112,7 +124,8 @@ class GridWalk:
             return None
 
     def _single(self, family: Family, sibling: Sibling, X: Any) -> _FittedStep:
-        start, step = time.perf_counter(), self._seeded(family)
+        start = time.perf_counter()
+        step = self._seeded(family) if self.prepared is None else self.prepared
         rows, output = deepcopy(X) if family.alone else X, None
         try:
             step.set_params(**sibling.followed)
@@ -121,7 +134,8 @@ class GridWalk:
             else:
                 step.fit(rows, self.y, **self.fit_params)
         except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other candidates continue
-            return _FittedStep(sibling, step, error=error)
+            seconds = time.perf_counter() - start
+            return _FittedStep(sibling, step, error=error, seconds=seconds)
         return _FittedStep(sibling, step, output, seconds=time.perf_counter() - start)
 
     def _seeded_copy(self, family: Family) -> Any:
@@ -129,20 +143,23 @@ class GridWalk:
         if not is_only_copied(family.step):
             return self._seeded(family)
         step = copy(family.step)
-        vars(step).update({name: self.seeds[place] for name, place in family.seeds})
+        vars(step).update(self._seeds_of(family))
         return step
 
     def _seeded(self, family: Family) -> Any:
-        return with_seeds(
-            family.step, {name: self.seeds[place] for name, place in family.seeds}
-        )
+        return with_seeds(family.step, self._seeds_of(family))
+
+    def _seeds_of(self, family: Family) -> dict[str, int]:
+        n_seeds = max((place + 1 for _, place in family.seeds), default=0)
+        drawn = draw_seeds(self.seed, n_seeds)
+        return {name: drawn[place] for name, place in family.seeds}
 
 
 def _fit_transform(step: Any, X: Any, y: Any) -> Any:
     return (
         step.fit_transform(X, y)
         if hasattr(step, "fit_transform")
-        else step.fit(X, y).transform(X)
+        else fitted(step, X, y).transform(X)
     )
 
 

@@ -1,20 +1,36 @@
-"""One run of an estimator: what each worker does, what it returns, and how the results are put together."""
+"""The one worker: all candidates on the rows of one split, and how what comes back is put together."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
-from skstab._compat import RunProgress, params_of_rows, take_rows
-from skstab._engine.row_scores import RowScored, probabilities_of, score_by_row
-from skstab._random import Seed, seeded
+from skstab._compat import params_of_rows, take_rows
+from skstab._engine.candidates import (
+    Candidate,
+    Family,
+    families_of,
+    parts_of_grid,
+)
+from skstab._engine.job import Task
+from skstab._engine.outcomes import Run, fields_of, run_of
+from skstab._engine.row_scores import (
+    RowScored,
+    probabilities_of,
+    row_scores_of,
+    score_by_row,
+)
+from skstab._engine.score_times import ScoreTimes
+from skstab._engine.walk import Fitted, GridWalk
 from skstab._typing import IntArray
 from skstab._warnings import bounded, describe, warn_user
 from skstab.runs import (
@@ -22,25 +38,18 @@ from skstab.runs import (
     Runs,
     read_emptied,
     read_run,
+    reading_same_rows,
     reading_with,
     registered_readers,
 )
-
-
-class Task(NamedTuple):
-    """What is different in each run."""
-
-    train: Any
-    test: Any
-    seed: Seed
-    progress: RunProgress
 
 
 @dataclass(frozen=True)
 class RunPlan:
     """What all runs have in common."""
 
-    estimator: Any
+    estimator: Any  # of a search; candidates differ in parameters only
+    scoring: Any = None  # as it was given
     scorer: Any = None
     score_names: tuple[str, ...] = ()
     row_scores: dict[str, str] = field(
@@ -54,8 +63,8 @@ class RunPlan:
     zero_outside: bool = True  # whether features outside the support have no importance
     support_from: str = "used"
     error_score: Any = np.nan
+    perturb: Any = None  # as it was given
     noise: Any = None  # standard deviation of the noise on each feature
-    seeds: tuple[str, ...] = ()  # names of the parameters that each run seeds
     keep_estimators: bool = False
     classes: Any = None  # of a classifier, in the order of their codes
     readers: tuple[Any, ...] = field(
@@ -69,12 +78,12 @@ class RunPlan:
         return Run(fit_error=describe(error))
 
     def failed_fit(
-        self, error: Exception, estimator: Any, n_features: int, seconds: float
+        self, error: Exception, estimator: Any, X: Any, seconds: float
     ) -> Run:
         """The outcome of a fit that failed: a selection of nothing where that is the reason, without a score."""
         if self.error_score == "raise":
             raise error
-        emptied = read_emptied(estimator, n_features)
+        emptied = read_emptied(estimator, X.shape[1], X)
         if emptied is None:
             return Run(fit_error=describe(error))
         why = (
@@ -96,81 +105,117 @@ class RunPlan:
             support_from=self.support_from,
         )
 
+    # -- one run -------------------------------------------------------------------------------------------------------
 
-class Run(NamedTuple):
-    """What comes back from a worker: small, whatever the model was."""
+    def run(
+        self, families: Sequence[Family], X: Any, y: Any, task: Task
+    ) -> dict[int, Run]:
+        """Fit candidates on one split, read what each selected, score it on the rows left out."""
+        X_train = _perturbed(take_rows(X, task.train), self.noise, task.seed)
+        y_train = None if y is None else take_rows(y, task.train)
+        params = params_of_rows(X, self.fit_params, task.train)
+        walk = self.walk(y_train, task.seed, params)
+        left_out = None if self.scorer is None else rows_left_out(self, X, y, task.test)
+        runs: dict[int, Run] = {}
+        times = ScoreTimes()
+        with (
+            # A single estimator is told of the callbacks.
+            task.progress.around(walk.prepare(families), X_train, y_train),
+            reading_with(self.readers),
+            reading_same_rows(X_train),
+        ):
+            for fitted in walk.fitted(families, X_train):
+                run = self._read(fitted, X_train, y_train)
+                if not run.is_done and left_out is not None:
+                    score = partial(self._scored, run, fitted, left_out)
+                    run = times.timed(score, fitted.estimator, fitted.candidates)
+                if self.keep_estimators and run.fit_error is None:
+                    run = run._replace(estimator=fitted.estimator)
+                runs |= dict.fromkeys(fitted.candidates, run)
+        return runs | {
+            candidate: runs[candidate]._replace(score_time=seconds)
+            for candidate, seconds in times.each().items()
+        }
 
-    selection: Any = None  # packed, without its zeros
-    scores: dict[str, float] | None = None
-    score_error: str | None = None
-    rows: RowScored | None = (
-        None  # loss, prediction and probabilities of each test row, where scores need them
-    )
-    fit_time: float = np.nan
-    score_time: float = np.nan
-    fit_error: str | None = None
-    estimator: Any = None
-    emptied: bool = (
-        False  # whether a selector left nothing for the steps after it to be fitted on
-    )
+    def together(self, candidates: Mapping[int, Candidate]) -> tuple[Family, ...]:
+        """Put candidates together, so that what they share is fitted once."""
+        return families_of({number: one.chain for number, one in candidates.items()})
 
-    @property
-    def is_done(self) -> bool:
-        """Whether there is nothing to score: the fit failed, or nothing was selected that could be fitted."""
-        return self.fit_error is not None or self.emptied
+    def pieces(
+        self, candidates: Mapping[int, Candidate], n_pieces: int
+    ) -> list[tuple[int, ...]]:
+        """Divide candidates among workers, without cutting through what is fitted together."""
+        chains = {number: one.chain for number, one in candidates.items()}
+        return parts_of_grid(chains, n_pieces)
 
+    def walk(self, y: Any, seed: Any, fit_params: dict[str, Any]) -> GridWalk:
+        """Return what fits candidates to the target of some rows."""
+        return GridWalk(self.estimator, y, seed, fit_params)
 
-def tasks_of(
-    splits: Sequence[Any],
-    entropy: Any,
-    progress: Mapping[int, RunProgress] | None = None,
-) -> list[Task]:
-    """Give each split a seed of its own, so that neither the worker nor the number of runs matters."""
-    around, nobody = progress or {}, RunProgress()
-    return [
-        Task(train, test, Seed(entropy, (0, number)), around.get(number, nobody))
-        for number, (train, test) in enumerate(splits)
-    ]
+    def _read(self, fitted: Fitted, X: Any, y: Any) -> Run:
+        error = fitted.error
+        if error is None:
+            try:
+                rows = deepcopy(X) if fitted.alone else X
+                chosen = self.read(fitted.estimator, rows, y)
+                return Run(chosen.packed(), scores={}, fit_time=fitted.seconds)
+            except Exception as unreadable:  # noqa: BLE001  raised below, or kept: the other candidates continue
+                error = unreadable
+        return self.failed_fit(error, fitted.estimator, X, fitted.seconds)
 
+    def _scored(self, run: Run, fitted: Fitted, left_out: RowsLeftOut) -> Run:
+        # The last step of a candidate, and with it the score that it has of its own, may be another one.
+        own = row_scores_of(self.scoring, fitted.estimator)
+        plan = self if own == self.row_scores else replace(self, row_scores=own)
+        rows = left_out._replace(X=deepcopy(left_out.X)) if fitted.alone else left_out
+        return score_on(run, plan, fitted.estimator, rows)
 
-def run_task(plan: RunPlan, X: Any, y: Any, task: Task) -> Run:
-    """Fit, read what was selected, score on the rows left out."""
-    estimator = seeded(plan.estimator, plan.seeds, task.seed)
-    X_train, y_train = (
-        _perturbed(take_rows(X, task.train), plan.noise, task.seed),
-        _rows(y, task.train),
-    )
-    params = params_of_rows(X, plan.fit_params, task.train)
-    with task.progress.around(estimator, X_train, y_train), reading_with(plan.readers):
-        run = _fit(plan, estimator, X_train, y_train, params)
-    del X_train, y_train  # their memory serves the test rows
-    scored = run if run.is_done else score_rows(run, plan, estimator, X, y, task.test)
-    return (
-        scored._replace(estimator=estimator)
-        if plan.keep_estimators and run.fit_error is None
-        else scored
-    )
+    # -- what is kept of it --------------------------------------------------------------------------------------------
 
+    def identity(self, candidate: Candidate) -> dict[str, Any]:
+        """What the outcome of a candidate depends on, apart from the data, the split and the seed."""
+        own = {
+            "estimator": clone(candidate.estimator),  # without what a fit left in it
+            "seeds": candidate.seeds,
+            "scoring": self.scoring,
+            "importance_getter": self.importance_getter,
+            "scale_importances": self.scale_importances,
+            "zero_outside": self.zero_outside,
+            "support_from": self.support_from,
+            "perturb": self.perturb,
+            "keep_probabilities": self.keep_probabilities,
+            "keep_estimators": self.keep_estimators,
+            "readers": self.readers,
+        }
+        fit = {
+            f"fit parameter {name}": self.fit_params[name]
+            for name in sorted(self.fit_params)
+        }
+        score = {
+            f"score parameter {name}": self.score_params[name]
+            for name in sorted(self.score_params)
+        }
+        return own | fit | score
 
-def _fit(plan: RunPlan, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Run:
-    start = time.perf_counter()
-    try:
-        estimator.fit(X, y, **params)
-        fit_time = time.perf_counter() - start
-        chosen = plan.read(estimator, X, y)
-    except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other runs continue
-        return plan.failed_fit(
-            error, estimator, X.shape[1], time.perf_counter() - start
-        )
-    return Run(chosen.packed(), fit_time=fit_time)
+    def is_random(self, candidate: Candidate) -> bool:
+        """Whether the outcome of a candidate depends on the seed of the run."""
+        return bool(candidate.seeds) or self.noise is not None
+
+    def pack(self, run: Run) -> dict[str, Any]:
+        """What is stored of a run, failed or not."""
+        return fields_of(run)
+
+    def unpack(self, fields: Mapping[str, Any], n_features: int) -> Run | None:
+        """The run that was stored; None where its error is to be raised, for which it is made again."""
+        run = run_of(fields, n_features)
+        is_error = run.fit_error is not None or run.score_error is not None
+        return None if is_error and self.error_score == "raise" else run
 
 
 def score_rows(
     run: Run, plan: RunPlan, estimator: Any, X: Any, y: Any, test: Any
 ) -> Run:
     """Add to a run the scores of its estimator on the rows left out."""
-    if plan.scorer is None:
-        return run._replace(scores={})
     return score_on(run, plan, estimator, rows_left_out(plan, X, y, test))
 
 
@@ -237,10 +282,6 @@ def _number(score: Any) -> float:
     if np.ndim(score) or not np.issubdtype(np.asarray(score).dtype, np.number):
         raise ValueError(f"scoring must return a number, got {score!r}")
     return float(score)
-
-
-def _rows(y: Any, rows: Any) -> Any:
-    return None if y is None else take_rows(y, rows)
 
 
 # -- noise -------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skstab._checks import naming
 from skstab._compat import as_indexable
 from skstab._engine.pool import open_pool
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import CVLike, Estimator, MatrixLike, RandomState
@@ -547,12 +548,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         held = held_path(estimator, self.param_name, X, y, fit_params)
         if self.param_name == "auto" and held is None:
             # Some models have importances only when they are fitted.
-            fitted = (
+            known = (
                 estimator
                 if is_known_model(estimator)
-                else clone(estimator).fit(X, y, **fit_params)
+                else fitted(clone(estimator), X, y, **fit_params)
             )
-            self.param_name_ = name_of_parameter(fitted)
+            self.param_name_ = name_of_parameter(known)
         else:
             self.param_name_ = getattr(held, "param_name", self.param_name)
         values = self._values(estimator, X, y, fit_params, held)
@@ -588,7 +589,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         """The values of the parameter; None for thresholds on importances that are not known yet."""
         # Errors in the data or the estimator are raised here, not in some of the subsamples.
         if self.param_name_ == IMPORTANCE:
-            importances_of(estimator.fit(X, y, **fit_params), X, y, self.support_from)
+            importances_of(
+                fitted(estimator, X, y, **fit_params), X, y, self.support_from
+            )
             return (
                 None
                 if isinstance(self.param_values, str)
@@ -1008,7 +1011,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         return hasattr(self, "selection_path_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.target_tags = deepcopy(inner.target_tags)
         tags.classifier_tags = deepcopy(
             inner.classifier_tags

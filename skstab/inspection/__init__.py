@@ -22,6 +22,7 @@ from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
 from skstab.inspection._predictions_display import PredictionInstabilityDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
+from skstab.inspection._rank_display import RankDisplay
 from skstab.inspection._reference import unpenalised_reference
 from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
@@ -42,6 +43,7 @@ __all__ = [
     "MultiverseDisplay",
     "ParetoFrontDisplay",
     "PredictionInstabilityDisplay",
+    "RankDisplay",
     "ReplicationDisplay",
     "SelectionFrequencyDisplay",
     "StabilityComparisonDisplay",
@@ -73,6 +75,7 @@ DISPLAYS.update(
         "predictions": PredictionInstabilityDisplay.from_predictions,
         "runs: frequencies": SelectionFrequencyDisplay.from_estimator,
         "runs: map": FeatureStabilityMapDisplay.from_estimator,
+        "runs: ranks": RankDisplay.from_runs,
         "runs: raster": SupportRasterDisplay.from_estimator,
         "search": ParetoFrontDisplay.from_search,
     }

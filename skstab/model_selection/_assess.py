@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +13,12 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
 from skstab._checks import check_int, check_support_from, naming
-from skstab._engine.keys import split_digest
-from skstab._engine.outcomes import keys_of_runs, open_runs
-from skstab._engine.pool import open_pool
-from skstab._engine.row_scores import row_scores_of
-from skstab._engine.work import (
-    Run,
-    RunPlan,
-    Task,
-    collect,
-    report_failures,
-    run_task,
-    tasks_of,
-)
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Job, Part
+from skstab._engine.make import in_order, make
+from skstab._engine.outcomes import Run
+from skstab._engine.row_scores import reads_probabilities, row_scores_of
+from skstab._engine.work import RunPlan, collect, report_failures
 from skstab._random import draw_entropy, random_parameters, seeded, stream
 from skstab._typing import (
     CVLike,
@@ -46,7 +39,12 @@ from skstab.model_selection._assessment import (
     selects_rarely,
 )
 from skstab.model_selection._permute import permuted_target
-from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for
+from skstab.model_selection._resampling import (
+    classes_of,
+    is_labelled,
+    splits_of,
+    splitter_for,
+)
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._score_tests import score_error
 from skstab.model_selection._scoring import check_no_measure
@@ -55,7 +53,12 @@ from skstab.model_selection._split import (
     ComplementaryPairsSplit,
     DisjointBlocksSplit,
 )
-from skstab.model_selection._validation import check_estimator, check_jobs, read_data
+from skstab.model_selection._validation import (
+    check_checkpoint,
+    check_estimator,
+    check_jobs,
+    read_data,
+)
 from skstab.runs import Reading, Runs, read_emptied, why_no_support
 
 if TYPE_CHECKING:
@@ -71,15 +74,6 @@ _SHARES = (
 _BLOCK_PAIRS = 8
 _LEAST_BLOCK = 8  # rows: smaller blocks are left out of the curve
 _WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN = range(6)  # streams of randomness
-
-
-class _Part(NamedTuple):
-    """Runs of one kind: their splits, targets and seeds."""
-
-    y: Any
-    splits: list[Any]
-    entropy: list[int]
-    tasks: list[Task]
 
 
 def assess_selector(
@@ -187,7 +181,6 @@ def assess_selector(
         target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
     )
     settings = {
-        "scoring": scoring,
         "checkpoint": checkpoint,
         "n_jobs": n_jobs,
         "verbose": verbose,
@@ -250,8 +243,7 @@ def _check_data(X: Any, y: Any, groups: Any, checkpoint: Any) -> None:
             "y must be a target, since permuted targets show what chance reaches, got None"
         )
     check_lengths(X, y, groups)
-    if checkpoint is not None and not isinstance(checkpoint, str | PathLike):
-        raise ValueError(f"checkpoint must be None or a path, got {checkpoint!r}")
+    check_checkpoint(checkpoint)
 
 
 def _plan(
@@ -264,15 +256,14 @@ def _plan(
             scorer = check_scoring(estimator, scoring=scoring)
     return RunPlan(
         estimator,
+        scoring=scoring,
         scorer=scorer,
         score_names=(scoring if isinstance(scoring, str) else "score",),
         row_scores=row_scores_of(scoring, estimator),
         importance_getter=importance_getter,
         support_from=support_from,
-        seeds=random_parameters(estimator, everywhere=False),
-        classes=np.unique(np.asarray(y))
-        if is_classifier(estimator) and is_labelled(y)
-        else None,
+        keep_probabilities=reads_probabilities(scoring),
+        classes=classes_of(estimator, y),
     )
 
 
@@ -289,7 +280,8 @@ def _refit(
             for number in range(2)
         ),
     ]
-    fitted = [seeded(plan.estimator, plan.seeds, seed) for _ in targets]
+    names = random_parameters(plan.estimator, everywhere=False)
+    fitted = [seeded(plan.estimator, names, seed) for _ in targets]
     first, *others = (
         _read_fit(plan, model, X, target)
         for model, target in zip(fitted, targets, strict=True)
@@ -299,13 +291,13 @@ def _refit(
         "n_features": X.shape[1],
         "feature_names": _names(X),
         "refit": first.used,
-        "why_no_support": why_no_support(fitted[0]) if first.support is None else None,
+        "why_no_support": why_no_support(fitted[0]) if first.keeps_all else None,
         "estimator_name": type(plan.estimator).__name__,
     }
     # An error where the measure compares what such runs do not have.
     Runs.from_selections([first], **declared).table_for(measure)
     same = all(np.array_equal(first.used, other.used) for other in others)
-    return declared, same and first.support is not None and bool(
+    return declared, same and not first.keeps_all and bool(
         0 < first.used.sum() < X.shape[1]
     )
 
@@ -316,7 +308,7 @@ def _read_fit(plan: RunPlan, model: Any, X: Any, y: Any) -> Reading:
         with naming("estimator", "X", "y"):
             model.fit(X, y)
     except (TypeError, ValueError):
-        emptied = read_emptied(model, X.shape[1])
+        emptied = read_emptied(model, X.shape[1], X)
         if emptied is None:
             raise
         return emptied
@@ -393,15 +385,16 @@ def _bootstrapped(
 
 def _parts(
     splitters: Sequence[tuple[Any, Any]], X: Any, groups: Any, entropy: list[int]
-) -> list[_Part]:
+) -> list[Part]:
     params = {} if groups is None else {"groups": groups}
-    listed = [
-        (target, splits_of(splitter, X, target, params))
-        for splitter, target in splitters
-    ]
     return [
-        _Part(target, splits, [*entropy, number], tasks_of(splits, [*entropy, number]))
-        for number, (target, splits) in enumerate(listed)
+        # The first part is what StabilityCV makes with the same seed.
+        Part(
+            target,
+            splits_of(splitter, X, target, params),
+            [*entropy, number] if number else entropy,
+        )
+        for number, (splitter, target) in enumerate(splitters)
     ]
 
 
@@ -427,7 +420,7 @@ def _seed(entropy: list[int], *key: int) -> int:
 def _runs(
     plan: RunPlan,
     X: Any,
-    parts: Sequence[_Part],
+    parts: Sequence[Part],
     declared: dict[str, Any],
     **settings: Any,
 ) -> list[Runs]:
@@ -454,32 +447,15 @@ def _runs(
 
 
 def _run(
-    plan: RunPlan,
-    X: Any,
-    parts: Sequence[_Part],
-    *,
-    scoring: Any,
-    checkpoint: str | PathLike[str] | None,
-    n_jobs: int | None,
-    verbose: int,
+    plan: RunPlan, X: Any, parts: Sequence[Part], **settings: Any
 ) -> list[list[Run]]:
     """Make all runs in one go, so that no worker waits, and give each part its own."""
-    tasks = [(part.y, task) for part in parts for task in part.tasks]
-    keys = {} if checkpoint is None else dict(enumerate(_keys(plan, X, parts, scoring)))
-    workers = open_pool(n_jobs, verbose, one_by_one=bool(keys))
-    with open_runs(checkpoint, keys, X.shape[1]) as stored, workers as pool:
-        made = stored.read(range(len(tasks)))
-        calls = {
-            number: (plan, X, *task)
-            for number, task in enumerate(tasks)
-            if number not in made
-        }
-        made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
-    ends = np.cumsum([len(part.tasks) for part in parts]).tolist()
-    return [
-        [made[at] for at in range(end - len(part.tasks), end)]
-        for part, end in zip(parts, ends, strict=True)
-    ]
+    names = random_parameters(plan.estimator, everywhere=False)
+    job = Job(plan, [lone_candidate(plan.estimator, names)], X, parts)
+    made: list[list[Run]] = [[] for _ in parts]
+    for place, run in in_order(job, make(job, **settings)):
+        made[place.part].append(run[0])
+    return made
 
 
 def _check_scored(done: Sequence[Run]) -> None:
@@ -487,16 +463,6 @@ def _check_scored(done: Sequence[Run]) -> None:
         raise ValueError(
             f"scoring failed in all runs, the first time with {done[0].score_error}"
         )
-
-
-def _keys(
-    plan: RunPlan, X: Any, parts: Sequence[_Part], scoring: Any
-) -> Iterator[bytes]:
-    for part in parts:
-        digests = [split_digest(*split) for split in part.splits]
-        yield from keys_of_runs(
-            plan, X, part.y, part.entropy, digests, scoring=scoring
-        ).values()
 
 
 # -- what they say -----------------------------------------------------------------------------------------------------

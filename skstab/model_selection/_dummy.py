@@ -11,8 +11,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import check_scoring
 
 from skstab._compat import take_rows
+from skstab._engine.outcomes import Run
 from skstab._engine.row_scores import row_scores_of
-from skstab._engine.work import Run, RunPlan, row_tables, score_rows
+from skstab._engine.work import RunPlan, row_tables, score_rows
 from skstab._typing import FloatArray, IntArray
 from skstab.model_selection._recommend import Scored
 from skstab.model_selection._resampling import is_labelled
@@ -40,6 +41,7 @@ def dummy_scores(
     )
     plan = RunPlan(
         dummy,
+        scoring=scoring,
         scorer=scorer,
         score_names=(name,),
         row_scores=row_scores_of(scoring, selector),

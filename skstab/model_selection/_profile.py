@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils.parallel import Parallel, delayed
 
 from skstab._checks import check_support_from, is_int, naming
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Job, Part
+from skstab._engine.make import in_order, make
 from skstab._engine.work import (
     RunPlan,
     collect,
     report_failures,
-    run_task,
-    tasks_of,
 )
 from skstab._random import check_rng, draw_entropy, random_parameters
 from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomState
 from skstab.metrics import get_measure, stability_interval, stability_score
 from skstab.model_selection._resampling import splits_of, splitter_for
-from skstab.model_selection._validation import check_estimator, check_jobs, read_data
+from skstab.model_selection._validation import (
+    check_checkpoint,
+    check_estimator,
+    check_jobs,
+    read_data,
+)
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
@@ -44,8 +50,11 @@ def stability_profile(
     importance_getter: str | Callable[..., Any] = "auto",
     support_from: str = "used",
     confidence_level: float = 0.95,
+    groups: ArrayLike | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: int = 0,
 ) -> pd.DataFrame:
     """Stability of the top features, for every number of them, without fitting again.
 
@@ -71,10 +80,16 @@ def stability_profile(
         ranks all features by their importances, also those that a run did not select.
     confidence_level : float, default=0.95
         Level of the jackknife intervals.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows (patients), for the splitter.
+    checkpoint : str or path-like, default=None
+        A file in which every finished run is stored, as for :class:`StabilityCV`.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of the resamples, of the order of features with equal importance, and of the random selector.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -131,7 +146,10 @@ def stability_profile(
         cv=cv,
         importance_getter=importance_getter,
         entropy=entropy,
+        groups=groups,
+        checkpoint=checkpoint,
         n_jobs=n_jobs,
+        verbose=verbose,
     )
     importances = ranked.table_for("pearson")
     n_runs, d = importances.shape
@@ -190,26 +208,35 @@ def _ranked_runs(
     cv: Any,
     importance_getter: Any,
     entropy: Any,
+    groups: Any,
+    checkpoint: str | PathLike[str] | None,
     n_jobs: int | None,
+    verbose: int,
 ) -> Runs:
     """Make runs whose importances rank all features, also those that a selector in them drops."""
     check_estimator(estimator)
-    check_jobs(n_jobs)
+    check_jobs(n_jobs, verbose)
+    check_checkpoint(checkpoint)
     X, y = read_data(X, y, needs_classes=not is_regressor(estimator))
-    splits = splits_of(
-        splitter_for(cv, y, classifier=is_classifier(estimator), entropy=entropy),
-        X,
+    splitter = splitter_for(
+        cv,
         y,
-        {},
+        classifier=is_classifier(estimator),
+        grouped=groups is not None,
+        entropy=entropy,
     )
-    seeds = random_parameters(estimator, everywhere=False)
+    params = {} if groups is None else {"groups": groups}
+    splits = splits_of(splitter, X, y, params)
+    names = random_parameters(estimator, everywhere=False)
     plan = RunPlan(
-        estimator, importance_getter=importance_getter, zero_outside=False, seeds=seeds
+        estimator,
+        importance_getter=importance_getter,
+        zero_outside=False,
     )
-    tasks = tasks_of(splits, entropy)
-    made = Parallel(n_jobs=n_jobs)(
-        delayed(run_task)(plan, X, y, task) for task in tasks
-    )
+    part = Part(y, splits, entropy)
+    job = Job(plan, [lone_candidate(estimator, names)], X, [part])
+    found = make(job, checkpoint=checkpoint, n_jobs=n_jobs, verbose=verbose)
+    made = [run[0] for _, run in in_order(job, found)]
     runs = collect(
         made,
         plan,

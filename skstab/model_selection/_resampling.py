@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
@@ -28,6 +29,13 @@ def is_labelled(y: Any) -> bool:
     ):
         return False
     return type_of_target(y) in ("binary", "multiclass")
+
+
+def classes_of(estimator: Any, y: Any) -> Any:
+    """The classes of the target of a classifier, in order; None where there are none."""
+    if not is_classifier(estimator) or not is_labelled(y):
+        return None
+    return np.unique(np.asarray(y))
 
 
 def splitter_for(

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from copy import deepcopy
-from math import ceil
 from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -30,14 +29,13 @@ from skstab._engine.candidates import (
     Candidate,
     candidates_of,
     families_of,
-    parts_of_grid,
     settings_of,
 )
-from skstab._engine.keys import split_digest
-from skstab._engine.outcomes import keys_of_candidates, open_runs
-from skstab._engine.pool import open_pool
-from skstab._engine.row_scores import row_scores_of
-from skstab._engine.work import RunPlan, tasks_of
+from skstab._engine.job import Job, Part
+from skstab._engine.make import in_order, make
+from skstab._engine.row_scores import reads_probabilities, row_scores_of
+from skstab._engine.work import RunPlan
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -55,6 +53,7 @@ from skstab.model_selection._pareto import ParetoRefit
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import front_beside_diagram
 from skstab.model_selection._resampling import (
+    classes_of,
     splits_of,
     splitter_for,
     warn_if_folds_overlap,
@@ -70,11 +69,8 @@ from skstab.model_selection._search_results import (
 from skstab.model_selection._search_runs import (
     Gathered,
     Refit,
-    SearchPlan,
-    calls_of,
     refit_each,
     report_failures,
-    runs_in_order,
 )
 from skstab.model_selection._validation import check_rows, check_stability_search
 
@@ -123,9 +119,9 @@ class StabilitySearchCV(
     support_from : {"used", "selector"}, default="used"
         What counts as selected in each run, as for :class:`StabilityCV`.
     checkpoint : str or path-like, default=None
-        A file in which all candidates of a resample are stored as it is finished, so that repeating the call makes only
-        the missing resamples; see :class:`StabilityCV`. Runs are found again by the data, the estimator with its
-        parameters, their place in the grid, the scoring, the split and the seed. The fits on all rows are made again.
+        A file in which all candidates of a resample are stored as it is finished, so that repeating the call, also with
+        other candidates, makes only the missing runs; those of a :class:`StabilityCV` or a comparison of the same data
+        are found, too. See :class:`StabilityCV`. The fits on all rows are made again.
     n_jobs : int, default=None
         Number of resamples at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -134,6 +130,8 @@ class StabilitySearchCV(
     error_score : "raise" or number, default=np.nan
         A fit that fails is left out and warned about; a score that fails has this value. A candidate with fewer than
         two runs is missing in the table. "raise" raises instead.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Attributes
     ----------
@@ -219,6 +217,7 @@ class StabilitySearchCV(
         n_jobs: int | None = None,
         random_state: RandomState = None,
         error_score: float | Literal["raise"] = np.nan,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -232,6 +231,7 @@ class StabilitySearchCV(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.error_score = error_score
+        self.verbose = verbose
 
     # -- fitting -------------------------------------------------------------------------------------------------------
 
@@ -276,11 +276,11 @@ class StabilitySearchCV(
         candidates = candidates_of(
             self.estimator, settings, whole=bool(routed.estimator.fit)
         )
-        plan = self._plan(routed, candidates)
+        plan = self._plan(routed, y)
         # Before the resamples, so that errors in the data or the estimator are raised immediately.
         refits, example = self._refit_each(plan, candidates, X, y, measures)
         splits = self._splits(X, y, routed.splitter.split)
-        check_scorer(self.scoring, plan.runs.scorer, example, X, y, splits[0][1])
+        check_scorer(self.scoring, plan.scorer, example, X, y, splits[0][1])
         gathered = self._run(plan, candidates, X, y, splits)
         rows = self._keep(gathered, refits, splits, measures)
         self.cv_results_ = results_table(
@@ -289,25 +289,27 @@ class StabilitySearchCV(
         self._choose([column_name(measure) for measure in measures])
         self._refit_best(candidates[self.best_index_], plan, X, y)
 
-    def _plan(self, routed: Bunch, candidates: Sequence[Candidate]) -> SearchPlan:
+    def _plan(self, routed: Bunch, y: Any) -> RunPlan:
         """Gather what all resamples have in common."""
-        runs = RunPlan(
+        return RunPlan(
             estimator=self.estimator,
+            scoring=self.scoring,
             scorer=self._scorer(),
             score_names=score_names_of(self.scoring),
             row_scores=row_scores_of(self.scoring, self.estimator),
+            # Others who take runs from the file may want them.
+            keep_probabilities=self.checkpoint is not None
+            and reads_probabilities(self.scoring),
+            classes=classes_of(self.estimator, y),
             fit_params=routed.estimator.fit,
             score_params=routed.scorer.score,
             support_from=self.support_from,
             error_score=self.error_score,
         )
-        return SearchPlan(
-            runs, self.scoring, max(len(candidate.seeds) for candidate in candidates)
-        )
 
     def _refit_each(
         self,
-        plan: SearchPlan,
+        plan: RunPlan,
         candidates: Sequence[Candidate],
         X: Any,
         y: Any,
@@ -330,43 +332,26 @@ class StabilitySearchCV(
 
     def _run(
         self,
-        plan: SearchPlan,
+        plan: RunPlan,
         candidates: Sequence[Candidate],
         X: Any,
         y: Any,
         splits: Sequence[Any],
     ) -> Gathered:
-        """Run all resamples; where these are fewer than the jobs, the grid is cut into parts."""
-        chains = {
-            number: candidate.chain for number, candidate in enumerate(candidates)
-        }
-        parts = parts_of_grid(chains, ceil(effective_n_jobs(self.n_jobs) / len(splits)))
-        calls = calls_of(tasks_of(splits, self._entropy), parts, len(candidates))
-        gathered = Gathered(plan.runs, candidates, X.shape[0])
-        keys = (
-            {}
-            if self.checkpoint is None
-            else self._keys(plan, candidates, X, y, splits)
+        """Run all candidates on all resamples."""
+        job = Job(plan, candidates, X, [Part(y, splits, self._entropy)])
+        gathered = Gathered(plan, candidates, X.shape[0])
+        made = make(
+            job,
+            checkpoint=self.checkpoint,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            owner=self,
         )
-        workers = open_pool(self.n_jobs, one_by_one=bool(keys))
-        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
-            made = runs_in_order(plan, calls, X, y, stored, pool, self)
-            for call, runs in zip(calls, made, strict=True):
-                gathered.add(runs, call.task.test)
+        with closing(made):
+            for place, runs in in_order(job, made):
+                gathered.add(runs, splits[place.split][1])
         return gathered
-
-    def _keys(
-        self,
-        plan: SearchPlan,
-        candidates: Sequence[Candidate],
-        X: Any,
-        y: Any,
-        splits: Sequence[Any],
-    ) -> dict[int, bytes]:
-        digests = [split_digest(*split) for split in splits]
-        return keys_of_candidates(
-            candidates, plan.runs, self.scoring, X, y, self._entropy, digests
-        )
 
     def _keep(
         self,
@@ -430,10 +415,10 @@ class StabilitySearchCV(
         )
         self.front_ = front_table(self, *self._axes)
 
-    def _refit_best(self, best: Candidate, plan: SearchPlan, X: Any, y: Any) -> None:
+    def _refit_best(self, best: Candidate, plan: RunPlan, X: Any, y: Any) -> None:
         estimator = seeded(best.estimator, best.seeds, self._seed_of_refit())
-        self.best_estimator_ = estimator.fit(X, y, **plan.runs.fit_params)
-        self._support = plan.runs.read(self.best_estimator_, X, y).warned().used
+        self.best_estimator_ = fitted(estimator, X, y, **plan.fit_params)
+        self._support = plan.read(self.best_estimator_, X, y).warned().used
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
         entropy = getattr(self, "_entropy", 0)
@@ -573,7 +558,7 @@ class StabilitySearchCV(
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from copy import deepcopy
 from functools import cached_property, partial
 from os import PathLike
@@ -12,36 +13,35 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import is_int, is_real, naming
 from skstab._compat import (
     CallbackSupportMixin,
-    FitProgress,
     as_indexable,
     with_callbacks,
 )
 from skstab._displays import draw
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Job, Part, Place
 from skstab._engine.keys import split_digest
-from skstab._engine.outcomes import keys_of_runs, open_runs
-from skstab._engine.pool import open_pool
+from skstab._engine.make import make
+from skstab._engine.outcomes import Run
 from skstab._engine.row_scores import (
     probabilities_of,
     reads_probabilities,
     row_scores_of,
 )
 from skstab._engine.work import (
-    Run,
     RunPlan,
     collect,
     join_in_order,
     noise_scale,
     report_failures,
-    run_task,
-    tasks_of,
 )
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -60,7 +60,7 @@ from skstab.metrics import Measure, StabilityInterval, get_measure, stability_in
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import beside_diagram
 from skstab.model_selection._resampling import (
-    is_labelled,
+    classes_of,
     splits_of,
     splitter_for,
     warn_if_folds_overlap,
@@ -100,7 +100,8 @@ class StabilityCV(
         ...), another meta-estimator, or a :class:`~sklearn.pipeline.Pipeline` of scalers, selectors and a final model.
         The selection is always reported in terms of the columns of `X`: those that the selectors keep and that the
         final model, where it is sparse, does not drop. A model that drops nothing (ridge, a forest) and has no selector
-        before it can be measured by its weights only.
+        before it can be measured by its weights only. What declares nothing is read by what it does with some rows,
+        see :func:`skstab.runs.selection_of`.
     cv : int, cross-validation generator or iterable, default=None
         How the rows of each run are chosen: a number of folds, a splitter, or an iterable of (train, test) indices, at
         least two. None takes 50 bootstrap samples, stratified for a classifier (or, with `perturb`, 50 times the whole
@@ -170,7 +171,10 @@ class StabilityCV(
         `csr_array` only where the table would have more than 10**8 cells.
     importances_ : ndarray of shape (n_runs, n_features)
         How important each feature was in each run, not negative, zero outside the support; None for selectors without
-        weights. A `csr_array` in the same cases. Signed coefficients are in `runs_.coefs`.
+        weights. A `csr_array` in the same cases.
+    runs_ : Runs
+        All that is known of the runs as one value, of which the other attributes are views; `runs_.coefs` has the
+        signed coefficients of linear models with one output, runs × features.
     scores_ : dict of ndarray of shape (n_runs,)
         The scores of each run, by the name of the scorer (`score` for a callable or for `scoring=None`).
     stability_ : float
@@ -357,56 +361,38 @@ class StabilityCV(
         check_same_splits(self._done, digests)
         missing = [number for number in range(len(splits)) if number not in self._done]
         batches = [missing] if self.target_width is None else in_batches(missing)
-        keys = {} if self.checkpoint is None else self._keys(plan, X, y, digests)
+        names = random_parameters(self.estimator, everywhere=self.perturb == "seed")
+        part = Part(y, splits, self._entropy, wanted=missing)
+        job = Job(plan, [lone_candidate(self.estimator, names)], X, [part])
         made: dict[int, Run] = {}
-        workers = open_pool(
-            self.n_jobs, self.verbose, one_by_one=bool(keys) or self.warm_start
-        )
-        with open_runs(self.checkpoint, keys, X.shape[1]) as stored, workers as pool:
-            found = stored.read(missing)
-            progress = FitProgress(self, len(missing) - len(found), X, y)
-            around = dict(
-                zip(
-                    (number for number in missing if number not in found),
-                    progress.runs,
-                    strict=True,
-                )
+
+        def take_up() -> None:
+            despite_interrupts(
+                partial(self._take_up, made, plan, splits, digests, X.shape[0])
             )
-            tasks = tasks_of(splits, self._entropy, around)
+
+        def rounds() -> Iterator[list[Place]]:
             for batch in batches:
                 if self._is_narrow(measure):
-                    break
-                made |= {number: found[number] for number in batch if number in found}
-                calls = {
-                    number: (plan, X, y, tasks[number])
-                    for number in batch
-                    if number not in found
-                }
-                try:
-                    made.update(
-                        stored.keeping(
-                            pool.as_finished(run_task, calls, lost=plan.failed)
-                        )
-                    )
-                finally:  # what was made before an interrupt is kept
-                    despite_interrupts(
-                        partial(self._take_up, made, plan, splits, digests, X.shape[0])
-                    )
-        progress.end()
-        self._report_failures([made[number] for number in sorted(made)])
+                    return
+                yield [Place(0, split) for split in batch]
+                take_up()
 
-    def _keys(
-        self, plan: RunPlan, X: Any, y: Any, digests: list[bytes]
-    ) -> dict[int, bytes]:
-        return keys_of_runs(
-            plan,
-            X,
-            y,
-            self._entropy,
-            digests,
-            scoring=self.scoring,
-            perturb=self.perturb,
+        outcomes = make(
+            job,
+            checkpoint=self.checkpoint,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            owner=self,
+            rounds=rounds(),
         )
+        try:
+            with closing(outcomes):
+                for place, run in outcomes:
+                    made[place.split] = run[0]
+        finally:  # what was made before an interrupt is kept
+            take_up()
+        self._report_failures([made[number] for number in sorted(made)])
 
     def _missing_score(self) -> float:
         return self.error_score if is_real(self.error_score) else np.nan
@@ -474,6 +460,7 @@ class StabilityCV(
         """Gather what all runs have in common."""
         return RunPlan(
             estimator=self.estimator,
+            scoring=self.scoring,
             scorer=self._scorer(),
             score_names=score_names_of(self.scoring),
             row_scores=row_scores_of(self.scoring, self.estimator),
@@ -484,12 +471,10 @@ class StabilityCV(
             scale_importances=self.scale_importances,
             support_from=self.support_from,
             error_score=self.error_score,
+            perturb=self.perturb,
             noise=noise_scale(X, self.perturb) if is_real(self.perturb) else None,
-            seeds=random_parameters(self.estimator, everywhere=self.perturb == "seed"),
             keep_estimators=self.return_estimators,
-            classes=np.unique(np.asarray(y))
-            if is_classifier(self.estimator) and is_labelled(y)
-            else None,
+            classes=classes_of(self.estimator, y),
         )
 
     def _refit(self, X: Any, y: Any, plan: RunPlan, measure: Measure) -> None:
@@ -498,8 +483,8 @@ class StabilityCV(
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
         with naming("estimator", "X", "y", *plan.fit_params):
-            self.estimator_ = seeded(self.estimator, names, seed).fit(
-                X, y, **plan.fit_params
+            self.estimator_ = fitted(
+                seeded(self.estimator, names, seed), X, y, **plan.fit_params
             )
         chosen = plan.read(self.estimator_, X, y).warned()
         self._declared = {
@@ -508,7 +493,7 @@ class StabilityCV(
             "refit": chosen.used,
             "refit_predictions": self._refit_predictions(X, plan),
             "why_no_support": why_no_support(self.estimator_)
-            if chosen.support is None
+            if chosen.keeps_all
             else None,
             "estimator_name": type(self.estimator_).__name__,
         }
@@ -742,13 +727,13 @@ class StabilityCV(
 
         Parameters
         ----------
-        kind : {"frequencies", "map", "raster"}, default="frequencies"
-            Which picture: the selection frequencies of the features, the feature stability map, or the raster of the
-            supports.
+        kind : {"frequencies", "map", "ranks", "raster"}, default="frequencies"
+            Which picture: the selection frequencies of the features, the feature stability map, the confidence sets of
+            ranks, or the raster of the supports.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : dict
-            Parameters of `from_estimator` and of `plot` of that display in :mod:`skstab.inspection`.
+            Parameters of the constructor and of `plot` of that display in :mod:`skstab.inspection`.
 
         Returns
         -------
@@ -809,7 +794,7 @@ class StabilityCV(
         return hasattr(self, "runs_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

@@ -103,6 +103,7 @@ def check_stability_search(search: Any) -> None:
                 lambda value: isinstance(value, str) or callable(value),
             ),
             "n_jobs": ("None or an int other than 0", is_n_jobs),
+            "verbose": ("an int of at least 0", is_verbosity),
             "error_score": (
                 "'raise' or a number",
                 lambda value: value == "raise" or is_real(value),
@@ -129,6 +130,12 @@ def check_jobs(n_jobs: Any, verbose: Any = 0) -> None:
         raise ValueError(f"n_jobs must be None or an int other than 0, got {n_jobs!r}")
     if not is_verbosity(verbose):
         raise ValueError(f"verbose must be an int of at least 0, got {verbose!r}")
+
+
+def check_checkpoint(path: Any) -> None:
+    """Check the name of a file of runs."""
+    if not (path is None or isinstance(path, str | PathLike)):
+        raise ValueError(f"checkpoint must be None, a string or a path, got {path!r}")
 
 
 def check_estimator(estimator: Any) -> None:

@@ -22,12 +22,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import ExtraTreeRegressor
 
-from skstab._engine.store import _pack, _unpack
+from skstab._engine.values import packed, unpacked
 from skstab.feature_selection import StabilitySelection
 from skstab.feature_selection._halves import Half
 from skstab.feature_selection._stored import _fields_of, _outcome_of
 from skstab.feature_selection._walk import Walk
-from tests.model_selection.slow import Disturbed, pids_of, wait_until
+from tests.deeds import wait_until
+from tests.model_selection.slow import Disturbed, pids_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the expected number of wrong features is not controlled",
@@ -112,7 +113,7 @@ def test_a_half_is_read_as_it_was_written(steps, seen, n_unconverged):
         Walk([some for some, _ in steps], seen, n_unconverged),
         [some for _, some in steps],
     )
-    back = _outcome_of(_unpack(_pack(_fields_of(half)), "file"))
+    back = _outcome_of(unpacked(packed(_fields_of(half))))
     assert back.walk.n_unconverged == n_unconverged
     pairs = [
         (back.walk.supports, half.walk.supports),
@@ -358,7 +359,7 @@ def test_the_half_that_always_kills_its_worker_has_failed(marks):
     selection = disturbed(marks, row=25, n_jobs=2, resampling=KFold(5))
     with pytest.warns(
         FitFailedWarning,
-        match=r"1 of 5 subsamples failed.*TerminatedWorkerError: A worker",
+        match=r"1 of 5 subsamples failed.*DiedError: the process that made the run",
     ):
         selection.fit(X, y)
     assert selection.n_subsamples_ == 4

@@ -12,6 +12,7 @@ from skstab.inspection import (
     MultiverseDisplay,
     ParetoFrontDisplay,
     PredictionInstabilityDisplay,
+    RankDisplay,
     ReplicationDisplay,
     SelectionFrequencyDisplay,
     StabilityComparisonDisplay,
@@ -48,6 +49,9 @@ CURVE = pd.DataFrame(
         ("chance", 25, 0.1, np.nan, np.nan),
     ],
     columns=["kind", "n_rows", "stability", "low", "high"],
+)
+IMPORTANCES = (
+    np.random.default_rng(1).random((20, len(HOSTILE))) + np.arange(len(HOSTILE)) / 2
 )
 PARTS = pd.DataFrame(
     [
@@ -109,6 +113,9 @@ DISPLAYS = [
     ),
     StabilityComparisonDisplay(FOREST, measure="$m"),
     ReplicationDisplay(CURVE, measure="$m"),
+    RankDisplay.from_runs(
+        Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
+    ),
     MultiverseDisplay(PARTS, total=0.5),
     CohortComparisonDisplay(COHORTS, cohorts=("$a", "_b"), note="$within"),
     PredictionInstabilityDisplay(

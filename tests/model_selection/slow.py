@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 
-from skstab._engine.work import run_task
+from skstab._engine.make import run_block
+from tests.deeds import wait_until
 
 
 def leave_mark(marks):
@@ -23,15 +24,6 @@ def leave_mark(marks):
             number += 1
         else:
             return number
-
-
-def wait_until(condition, seconds=300):
-    """Wait for something that happens soon, unless the machine has much else to do."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds} s in vain")
-        time.sleep(0.01)
 
 
 def pids_of(marks):
@@ -113,8 +105,11 @@ DEEDS = {
 KEPT = []  # objects that stay alive, so that no two have the same identity
 
 
-def telling_run(plan, X, y, task):
-    """A run that says, instead of scores, in which process it was and how X came there."""
+def telling_block(plan, X, units):
+    """Runs that say, instead of scores, in which process they were and how X came there."""
     KEPT.append(X)
     where = {"pid": os.getpid(), "identity": id(X), "mapped": isinstance(X, np.memmap)}
-    return run_task(plan, X, y, task)._replace(scores=where)
+    return [
+        result._replace(outcomes={0: result.outcomes[0]._replace(scores=where)})
+        for result in run_block(plan, X, units)
+    ]

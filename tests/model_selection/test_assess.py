@@ -163,7 +163,7 @@ def test_a_checkpoint_makes_only_the_missing_runs(tmp_path, monkeypatch):
     expected = assess_selector(filter_of(), X, y, random_state=0)
     for made_before in (False, True):
         if made_before:
-            monkeypatch.setattr("skstab.model_selection._assess.run_task", None)
+            monkeypatch.setattr("skstab._engine.make.run_block", None)
         stored = assess_selector(
             filter_of(), X, y, random_state=0, checkpoint=tmp_path / "runs.db"
         )
@@ -527,7 +527,7 @@ def test_constant_values_stay():
         ({"scoring": "nogueira"}, "^scoring=.nogueira. is a measure of stability"),
         ({"confidence_level": 2}, "confidence_level"),
         ({"groups": [1, 2]}, "groups must have one entry for each of the 60 rows"),
-        ({"checkpoint": 3}, "checkpoint must be None or a path, got 3"),
+        ({"checkpoint": 3}, "checkpoint must be None, a string or a path, got 3"),
     ],
 )
 def test_bad_parameters_are_named(params, message):

@@ -19,12 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab.model_selection import BootstrapSplit, StabilityCV
+from tests.deeds import wait_until
 from tests.model_selection.slow import (
     Disturbed,
     SlowLogisticRegression,
     pids_of,
-    telling_run,
-    wait_until,
+    telling_block,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ def wide_data():
 
 @pytest.fixture
 def told(monkeypatch):
-    monkeypatch.setattr("skstab.model_selection._stability_cv.run_task", telling_run)
+    monkeypatch.setattr("skstab._engine.make.run_block", telling_block)
 
 
 def test_large_x_is_mapped_into_workers(told, wide_data):

@@ -21,15 +21,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from skstab._engine.outcomes import _fields_of, _run_of
-from skstab._engine.work import RunPlan, run_task, tasks_of
+from skstab._compat import RunProgress
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Part
+from skstab._engine.outcomes import fields_of, run_of
+from skstab._engine.work import RunPlan
 from skstab.model_selection import (
     BootstrapSplit,
     StabilityCV,
     WholeSampleSplit,
     compare_selectors,
 )
-from tests.model_selection.slow import SlowLogisticRegression, pids_of, wait_until
+from tests.deeds import wait_until
+from tests.model_selection.slow import SlowLogisticRegression, pids_of
 from tests.model_selection.test_worker import (
     FOREST,
     assert_same,
@@ -133,10 +137,10 @@ def test_outputs_of_encoders_are_stored(tmp_path):
 def test_all_of_a_run_is_stored(estimator):
     X, y = make_data()
     plan = RunPlan(estimator, zero_outside=False)
-    run = run_task(plan, X, y, tasks_of(list(FEW.split(X)), 0)[1])._replace(
-        scores={"a": 0.1 + 0.2, "b": np.nan}
-    )
-    back = _run_of(_fields_of(run), X.shape[1])
+    task = Part(y, list(FEW.split(X)), 0).task(1, RunProgress())
+    alone = plan.together({0: lone_candidate(estimator, ())})
+    run = plan.run(alone, X, y, task)[0]._replace(scores={"a": 0.1 + 0.2, "b": np.nan})
+    back = run_of(fields_of(run), X.shape[1])
     assert_equal_parts(back.selection, run.selection)
     np.testing.assert_equal(
         back._replace(selection=None)._asdict(), run._replace(selection=None)._asdict()
@@ -298,15 +302,18 @@ class Missing(CountingKBest):
         return self
 
 
-def test_failed_runs_are_tried_again(tmp_path):
+def test_failed_runs_are_found_too(tmp_path):
     X, y = make_data()
     runs = StabilityCV(Missing(k=3), cv=KFold(5), checkpoint=tmp_path / "file")
-    for expected in (5, 1):
+    for expected in (5, 0):
         with pytest.warns(FitFailedWarning, match="row 0 is missing"):
             assert new_runs(runs, X, y) == expected
+        assert runs.n_failed_ == 1
+    # Where errors are to be raised, the one that failed is made again.
     Missing.fails[0] = False
-    assert [new_runs(runs, X, y) for _ in range(2)] == [1, 0]
+    assert new_runs(runs.set_params(error_score="raise"), X, y) == 1
     assert runs.n_failed_ == 0
+    Missing.fails[0] = True
 
 
 # -- refused -----------------------------------------------------------------------------------------------------------

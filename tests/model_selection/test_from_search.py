@@ -8,7 +8,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from skstab._engine.pool import watched_by
+from skstab._engine.progress import watched_by
 from skstab.model_selection import (
     BootstrapSplit,
     SelectorComparison,

@@ -205,11 +205,11 @@ def taken(tmp_path, monkeypatch):
     """The numbers of the runs that were taken up, and a file that is there as soon as there is one."""
     numbers, file = [], tmp_path / "taken"
 
-    def keep(_, number, __):
-        numbers.append(number)
+    def keep(_, results):
+        numbers.extend(results)
         file.touch()
 
-    monkeypatch.setattr(Stored, "keep", keep)
+    monkeypatch.setattr(Stored, "keep_all", keep)
     return numbers, str(file)
 
 
@@ -254,7 +254,8 @@ def test_the_run_that_always_kills_its_worker_has_failed(tmp_path):
     X, y = make_data()
     selector = Disturbed(marks=str(tmp_path), row=25)
     with pytest.warns(
-        FitFailedWarning, match=r"1 of 5 runs failed.*TerminatedWorkerError: A worker"
+        FitFailedWarning,
+        match=r"1 of 5 runs failed.*DiedError: the process that made the run",
     ):
         runs = StabilityCV(selector, cv=KFold(5), n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(runs.split_numbers_, [0, 1, 3, 4])

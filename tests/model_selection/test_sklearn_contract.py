@@ -830,8 +830,8 @@ def test_repr_of_a_measure_with_parameters():
 def test_verbose(verbose, says, data, capfd):
     stable(verbose=verbose).fit(*data)
     out, err = capfd.readouterr()
-    assert (f"Done   {RUNS} out of   {RUNS}" in out + err) == says
-    assert ("[Parallel(n_jobs=1)]" in out + err) == says
+    assert (f"StabilityCV: {RUNS} of {RUNS} runs" in err) == says
+    assert not out
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------
