@@ -5,6 +5,7 @@ from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAs
 from skstab.model_selection._cohorts import CohortComparison, compare_cohorts
 from skstab.model_selection._compare import compare_selectors
 from skstab.model_selection._comparison import SelectorComparison
+from skstab.model_selection._decoy_evidence import DecoyEvidence, decoy_evidence
 from skstab.model_selection._multiverse import Multiverse, multiverse
 from skstab.model_selection._pareto import ParetoRefit, pareto_front
 from skstab.model_selection._predictions import (
@@ -30,6 +31,7 @@ __all__ = [
     "Chance",
     "CohortComparison",
     "ComplementaryPairsSplit",
+    "DecoyEvidence",
     "DisjointBlocksSplit",
     "Multiverse",
     "ParetoRefit",
@@ -45,6 +47,7 @@ __all__ = [
     "collect_supports",
     "compare_cohorts",
     "compare_selectors",
+    "decoy_evidence",
     "make_stability_scorer",
     "multiverse",
     "pareto_front",
