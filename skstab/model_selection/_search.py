@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int, naming
+from skstab._checks import check_limits, is_int, naming
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
@@ -35,6 +35,7 @@ from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -72,6 +73,9 @@ from skstab.model_selection._search_runs import (
     report_failures,
 )
 from skstab.model_selection._validation import check_rows, check_stability_search
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["StabilitySearchCV"]
 
@@ -121,6 +125,11 @@ class StabilitySearchCV(
         A file in which all candidates of a resample are stored as it is finished, so that repeating the call, also with
         other candidates, makes only the missing runs; those of a :class:`StabilityCV` or a comparison of the same data
         are found, too. See :class:`StabilityCV`. The fits on all rows are made again.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of resamples at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -213,6 +222,8 @@ class StabilitySearchCV(
         refit: str | Callable[[Mapping[str, Any]], Any] = "one_se",
         support_from: str = "used",
         checkpoint: str | PathLike[str] | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         error_score: float | Literal["raise"] = np.nan,
@@ -227,6 +238,8 @@ class StabilitySearchCV(
         self.refit = refit
         self.support_from = support_from
         self.checkpoint = checkpoint
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.error_score = error_score
@@ -253,6 +266,7 @@ class StabilitySearchCV(
             The fitted object.
         """
         check_stability_search(self)
+        check_limits(self.max_seconds, self.max_memory)
         with left_as_it_was(self):
             self._fit(X, y, params)
         return self
@@ -346,6 +360,9 @@ class StabilitySearchCV(
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             owner=self,
+            max_seconds=self.max_seconds,
+            max_memory=self.max_memory,
+            about=f"StabilitySearchCV of {type(self.estimator).__name__}",
         )
         with closing(made):
             for place, runs in in_order(job, made):
@@ -412,11 +429,16 @@ class StabilitySearchCV(
                 self.best_index_
             ]
         )
-        self.front_ = front_table(self, *self._axes)
+
+    @property
+    def front_(self) -> pd.DataFrame:
+        """The candidates on the front of score and stability."""
+        check_is_fitted(self)
+        return front_table(self, *self._axes)
 
     def _refit_best(self, best: Candidate, plan: RunPlan, X: Any, y: Any) -> None:
         estimator = seeded(best.estimator, best.seeds, self._seed_of_refit())
-        self.best_estimator_ = estimator.fit(X, y, **plan.fit_params)
+        self.best_estimator_ = fitted(estimator, X, y, **plan.fit_params)
         self._support = plan.read(self.best_estimator_, X, y).warned().used
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
@@ -557,7 +579,7 @@ class StabilitySearchCV(
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

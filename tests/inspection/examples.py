@@ -6,11 +6,14 @@ import pandas as pd
 from skstab.feature_selection import StabilityCalibration
 from skstab.inspection import (
     CalibrationDisplay,
+    CohortComparisonDisplay,
     CoSelectionDisplay,
+    FeatureEvidenceDisplay,
     FeatureStabilityMapDisplay,
     MultiverseDisplay,
     ParetoFrontDisplay,
     PredictionInstabilityDisplay,
+    RankDisplay,
     ReplicationDisplay,
     SelectionFrequencyDisplay,
     StabilityComparisonDisplay,
@@ -48,6 +51,9 @@ CURVE = pd.DataFrame(
     ],
     columns=["kind", "n_rows", "stability", "low", "high"],
 )
+IMPORTANCES = (
+    np.random.default_rng(1).random((20, len(HOSTILE))) + np.arange(len(HOSTILE)) / 2
+)
 PARTS = pd.DataFrame(
     [
         ("source", "data", None, 0.1, -0.1, 0.3),
@@ -55,6 +61,10 @@ PARTS = pd.DataFrame(
         ("pair", HOSTILE[0], HOSTILE[5], 0.5, 0.3, 0.7),
     ],
     columns=["kind", "name", "other", "part", "low", "high"],
+)
+COHORTS = pd.DataFrame(
+    [(HOSTILE[0], 1.0, 0.1, 0.02), (HOSTILE[5], 0.8, 0.9, np.nan)],
+    columns=["feature", "first", "second", "pvalue"],
 )
 PREDICTIONS = pd.DataFrame(
     [(0, 0.2, 0.25, 0.1, 0.4, 0.0), (7, 0.6, 0.55, 0.3, 0.7, 0.2)],
@@ -82,6 +92,14 @@ TURNS = np.column_stack(
     [np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]
 ).astype(bool)
 DISPLAYS = [
+    FeatureEvidenceDisplay(
+        [1, 0.9, 0.8, 0.7, 0.6, 0.5],
+        decoys=[0.1, np.nan, 0.2, 0.2, 0.2, 0.3],
+        directions=["+", "-", "±", "a: +b", "", "+"],
+        substitutes=[HOSTILE[3:], [], HOSTILE[:1], [], [], []],
+        fragility=[np.nan, 1, 3, np.nan, np.nan, np.nan],
+        feature_names=HOSTILE,
+    ),
     FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
     SupportRasterDisplay.from_supports(
         {"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE
@@ -104,7 +122,11 @@ DISPLAYS = [
     ),
     StabilityComparisonDisplay(FOREST, measure="$m"),
     ReplicationDisplay(CURVE, measure="$m"),
+    RankDisplay.from_runs(
+        Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
+    ),
     MultiverseDisplay(PARTS, total=0.5),
+    CohortComparisonDisplay(COHORTS, cohorts=("$a", "_b"), note="$within"),
     PredictionInstabilityDisplay(
         PREDICTIONS, outcome="probability of $yes_", note="$lists$ agree_"
     ),
