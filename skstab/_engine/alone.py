@@ -101,15 +101,19 @@ class AlonePool:
         Number of calls at the same time.
     limits : Limits
         What each call may take.
+    tries : int, default=2
+        How often a call is made that dies; one that meets a limit is not made again.
     """
 
-    def __init__(self, n_jobs: int, limits: Limits = _NO_LIMITS) -> None:
-        self._n_jobs, self._limits = n_jobs, limits
+    def __init__(
+        self, n_jobs: int, limits: Limits = _NO_LIMITS, tries: int = 2
+    ) -> None:
+        self._n_jobs, self._limits, self._tries = n_jobs, limits, tries
 
     @property
     def alone(self) -> AlonePool:
-        """A pool that makes one call at a time."""
-        return AlonePool(1, self._limits)
+        """A pool that makes one call at a time, and once."""
+        return AlonePool(1, self._limits, tries=1)
 
     def as_finished(
         self,
@@ -139,7 +143,7 @@ class AlonePool:
         configured = Configured(function)
         with (
             ThreadPoolExecutor(self._n_jobs) as threads,
-            _processes(self._limits, self._n_jobs) as make,
+            _processes(self._limits, self._n_jobs, self._tries) as make,
         ):
             sent: dict[Future[Any], int] = {}
             while True:
@@ -162,7 +166,7 @@ class Supervised:
         self._function, self._limits = Configured(function), limits
 
     def __call__(self, *arguments: Any) -> Any:
-        with _processes(self._limits, 1) as make:
+        with _processes(self._limits, 1, tries=2) as make:
             return make(self._function, arguments)
 
 
@@ -181,13 +185,15 @@ class Configured:
 
 
 @contextmanager
-def _processes(limits: Limits, n_processes: int) -> Iterator[Callable[..., Any]]:
+def _processes(
+    limits: Limits, n_processes: int, tries: int
+) -> Iterator[Callable[..., Any]]:
     """What makes calls in processes, which are started as they are needed, and all stopped in the end."""
     started: list[_Process] = []
     idle: SimpleQueue[_Process] = SimpleQueue()
     is_over = Event()
 
-    def make(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def make_once(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         try:
             process = idle.get_nowait()
         except Empty:
@@ -198,6 +204,14 @@ def _processes(limits: Limits, n_processes: int) -> Iterator[Callable[..., Any]]
         result = process.call(function, arguments, limits)
         if process.is_alive():
             idle.put(process)
+        return result
+
+    def make(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        for _ in range(tries):
+            result = make_once(function, arguments)
+            is_dead = isinstance(result, Lost) and isinstance(result.error, DiedError)
+            if not is_dead or is_over.is_set():
+                break
         return result
 
     with TemporaryDirectory(prefix="skstab-", ignore_cleanup_errors=True) as folder:
