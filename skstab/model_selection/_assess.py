@@ -133,7 +133,7 @@ def assess_selector(
         Seed of all resamples, permutations and of what is random in the estimator. An int gives the same result for any
         `n_jobs`.
     verbose : int, default=0
-        Progress messages of joblib.
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -181,6 +181,7 @@ def assess_selector(
         target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
     )
     settings = {
+        "about": f"assess_selector of {type(estimator).__name__}",
         "checkpoint": checkpoint,
         "n_jobs": n_jobs,
         "verbose": verbose,

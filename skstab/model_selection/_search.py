@@ -347,6 +347,7 @@ class StabilitySearchCV(
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             owner=self,
+            about=f"StabilitySearchCV of {type(self.estimator).__name__}",
         )
         with closing(made):
             for place, runs in in_order(job, made):

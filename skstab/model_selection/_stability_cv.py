@@ -153,8 +153,8 @@ class StabilityCV(
         A file in which every finished run is stored as it arrives, so that repeating the call makes only the missing
         runs; it is made where there is none. Runs are found again by the data, the estimator, the parameters, the split
         and the seed: give `cv`, and this object where its estimator is random, an int `random_state`. Functions and
-        classes count by their names, not by their code. Failed runs are not stored. Several fits and processes may
-        share a file on a local disk.
+        classes count by their names, not by their code. Failed runs are kept, too. Several fits, also those of a search
+        or an assessment, and several processes may share a file on a local disk.
     n_jobs : int, default=None
         Number of runs at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -162,7 +162,7 @@ class StabilityCV(
         (a splitter or a score function in there keeps its own randomness). An int gives the same result for any
         `n_jobs` and backend; only liblinear is not reproducible in several threads of one process.
     verbose : int, default=0
-        Progress messages of joblib.
+        From 1 on, a line on standard error says how far the runs are.
 
     Attributes
     ----------
@@ -385,6 +385,7 @@ class StabilityCV(
             verbose=self.verbose,
             owner=self,
             rounds=rounds(),
+            about=f"StabilityCV of {type(self.estimator).__name__}",
         )
         try:
             with closing(outcomes):
