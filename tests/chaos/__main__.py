@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 import warnings
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -29,7 +30,12 @@ from skstab._engine.repair import repair
 from tests.chaos.studies import FOLDER, N_ROWS, STUDIES, run, takes_limits
 
 PATIENCE = 240  # seconds for one call
-BACKENDS = (None, "loky", "multiprocessing", "threading")
+# Of each backend with its jobs as many as it is to be drawn often: processes take long to start.
+WORKERS = (
+    *[(None, 1)] * 6,
+    *[("threading", 2)] * 6,
+    *[("loky", 2), ("loky", 1), (None, 2), ("multiprocessing", 2)],
+)
 OUTSIDE = {name: getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGKILL")}
 INSIDE = ("exit", "kill", "crash", "error")
 LIMITED = ("hang", "swell")
@@ -63,11 +69,8 @@ def draw(rng, *, with_dask):
 
 
 def _drawn(rng, name):
-    call = Call(str(rng.choice(["", *BACKENDS[1:]])) or None, int(rng.choice([1, 2])))
-    if call.backend == "threading":
-        deeds = ("error",)
-    else:
-        deeds = INSIDE
+    call = Call(*WORKERS[rng.integers(len(WORKERS))])
+    deeds = ("error",) if call.backend == "threading" else INSIDE
     if takes_limits(name) and rng.random() < 0.3:
         call.limits, deeds = LIMITS, (*deeds, *LIMITED)
     kind = rng.choice(["inside", "row", "outside", "company", "none"])
@@ -99,15 +102,20 @@ def make(folder, name, call, path):
         file.unlink(missing_ok=True)
     pids = [_start(folder, name, call, path, file) for file in shown]
     n_before, deadline = n_marks(folder), time.monotonic() + PATIENCE
+    is_sent = False
     while pids:
         if time.monotonic() > deadline:
             for pid in pids:
                 os.killpg(pid, signal.SIGKILL)
             raise AssertionError("it did not end")
-        if call.signal and n_marks(folder) >= n_before + call.at:
+        if call.signal and not is_sent and n_marks(folder) >= n_before + call.at:
+            is_sent = True
             os.kill(pids[0], OUTSIDE[call.signal])
-            call.signal = None
-        pids = [pid for pid in pids if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+        ended = [pid for pid in pids if os.waitpid(pid, os.WNOHANG) != (0, 0)]
+        for pid in ended:
+            pids.remove(pid)
+            with suppress(ProcessLookupError):  # its workers wait for more
+                os.killpg(pid, signal.SIGKILL)
         time.sleep(0.005)
     return [pickle.loads(f.read_bytes()) if f.exists() else None for f in shown]
 
@@ -250,7 +258,8 @@ def check(folder, name, calls, clean, rng):
     n_before = n_marks(folder)
     (found,) = make(folder, name, calls[-1], path)
     if isinstance(found, BaseException):
-        assert "failed" in str(found) and n_failed, repr(found)
+        assert n_failed, repr(found)
+        assert "failed" in str(found), repr(found)
         return
     n_made = n_marks(folder) - n_before - n_refits
     assert n_made == n_runs - n_there, f"{n_made} made, of {n_runs} {n_there} known"

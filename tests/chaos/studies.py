@@ -54,9 +54,11 @@ class Suffering(SelectKBest):
         time.sleep(fault["seconds"])
         if fault["deed"] and (
             number == fault["at"]
-            or (len(X) < N_ROWS or len(set(X[:, 0])) < N_ROWS)
-            and fault["row"] is not None
-            and fault["row"] not in X[:, 0]
+            or (
+                (len(X) < N_ROWS or len(set(X[:, 0])) < N_ROWS)
+                and fault["row"] is not None
+                and fault["row"] not in X[:, 0]
+            )
         ):
             DEEDS[fault["deed"]]()
         return super().fit(X, y)
@@ -101,7 +103,9 @@ def _profile(X, y, **options):
 
 def _selection(X, y, **options):
     path = {"param_name": "k", "param_values": [2], "n_resamples": 10, "q": 2}
-    return [StabilitySelection(Suffering(), **path, **options).fit(X, y).selection_path_]
+    return [
+        StabilitySelection(Suffering(), **path, **options).fit(X, y).selection_path_
+    ]
 
 
 STUDIES = {
