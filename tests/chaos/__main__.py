@@ -1,6 +1,6 @@
 """Disturb studies in many random ways, and find out whether they end, with the same bits, and nothing made twice.
 
-python -m tests.chaos [--draws N] [--seed N] [--only NUMBER] [--with-dask]
+python -m tests.chaos [--draws N] [--seed N] [--only NUMBER] [--with-dask] [--light]
 
 Each draw takes an entry, a backend, numbers of jobs, faults at some moment, and damage to the checkpoint in between;
 the same call is then made until it ends, at last without a fault.
@@ -37,6 +37,7 @@ WORKERS = (
     *[("loky", 2), ("loky", 1), (None, 2), ("multiprocessing", 2)],
 )
 OUTSIDE = {name: getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGKILL")}
+N_LIGHT = 12  # of these start no process
 INSIDE = ("exit", "kill", "crash", "error")
 LIMITED = ("hang", "swell")
 DAMAGES = ("bit", "text", "forged", "page", "lease")
@@ -58,18 +59,19 @@ class Call:
     damage: str | None = None  # to the file, afterwards
 
 
-def draw(rng, *, with_dask):
+def draw(rng, *, with_dask=False, is_light=False):
     """Draw a study and its calls, the last one without a fault."""
     name = str(rng.choice(list(STUDIES)))
-    calls = [_drawn(rng, name) for _ in range(rng.integers(1, 3))]
+    workers = WORKERS[:N_LIGHT] if is_light else WORKERS
+    calls = [_drawn(rng, name, workers) for _ in range(rng.integers(1, 3))]
     if with_dask and rng.random() < 0.1:
         calls[0] = Call("dask", 2, deed=str(rng.choice(["kill", "error"])))
         calls[0].at = int(rng.integers(2, 20))
-    return name, [*calls, Call(n_jobs=int(rng.choice([1, 1, 2])))]
+    return name, [*calls, Call(n_jobs=1 if is_light else int(rng.choice([1, 1, 2])))]
 
 
-def _drawn(rng, name):
-    call = Call(*WORKERS[rng.integers(len(WORKERS))])
+def _drawn(rng, name, workers):
+    call = Call(*workers[rng.integers(len(workers))])
     deeds = ("error",) if call.backend == "threading" else INSIDE
     if takes_limits(name) and rng.random() < 0.3:
         call.limits, deeds = LIMITS, (*deeds, *LIMITED)
@@ -295,12 +297,13 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--only", type=int, help="the number of a single draw")
     parser.add_argument("--with-dask", action="store_true", help="on clusters, too")
+    parser.add_argument("--light", action="store_true", help="without worker processes")
     options = parser.parse_args(arguments)
     numbers = range(options.draws) if options.only is None else [options.only]
     clean, n_bad = Clean(), 0
     for number in numbers:
         rng = np.random.default_rng([options.seed, number])
-        name, calls = draw(rng, with_dask=options.with_dask)
+        name, calls = draw(rng, with_dask=options.with_dask, is_light=options.light)
         start, told = time.monotonic(), [asdict(call) for call in calls]
         with TemporaryDirectory(ignore_cleanup_errors=True) as place:
             folder = _new(Path(place))
