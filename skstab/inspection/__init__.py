@@ -5,11 +5,13 @@ from skstab.inspection._calibration_display import CalibrationDisplay
 from skstab.inspection._clusters import feature_clusters
 from skstab.inspection._co_selection import CoSelection, co_selection
 from skstab.inspection._co_selection_display import CoSelectionDisplay
+from skstab.inspection._cohorts_display import CohortComparisonDisplay
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
 from skstab.inspection._contributions import (
     ImportanceContributions,
     importance_contributions,
 )
+from skstab.inspection._evidence_display import FeatureEvidenceDisplay
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
@@ -29,11 +31,15 @@ from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
 from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
+from skstab.model_selection import DecoyEvidence, decoy_evidence
 
 __all__ = [
     "CalibrationDisplay",
     "CoSelection",
     "CoSelectionDisplay",
+    "CohortComparisonDisplay",
+    "DecoyEvidence",
+    "FeatureEvidenceDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
     "ImportanceContributions",
@@ -50,6 +56,7 @@ __all__ = [
     "StabilityReport",
     "SupportRasterDisplay",
     "co_selection",
+    "decoy_evidence",
     "feature_clusters",
     "feature_report",
     "flip_importance",
@@ -67,6 +74,7 @@ __all__ = [
 DISPLAYS.update(
     {
         "assessment": ReplicationDisplay.from_assessment,
+        "cohorts": CohortComparisonDisplay.from_cohorts,
         "comparison": StabilityComparisonDisplay.from_comparison,
         "multiverse": MultiverseDisplay.from_multiverse,
         "predictions": PredictionInstabilityDisplay.from_predictions,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
-from skstab._checks import check_int, check_support_from, naming
+from skstab._checks import check_int, check_limits, check_support_from, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
@@ -38,6 +38,7 @@ from skstab.model_selection._assessment import (
     pvalue_above,
     selects_rarely,
 )
+from skstab.model_selection._decoy_evidence import evidence_or_none
 from skstab.model_selection._permute import permuted_target
 from skstab.model_selection._resampling import (
     classes_of,
@@ -73,10 +74,12 @@ _SHARES = (
 )  # of the rows, in the blocks of the curve; its last point are the halves
 _BLOCK_PAIRS = 8
 _LEAST_BLOCK = 8  # rows: smaller blocks are left out of the curve
-_WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN = range(6)  # streams of randomness
+_WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN, _DECOYS = range(
+    7
+)  # streams of randomness
 
 
-def assess_selector(
+def assess_selector(  # noqa: PLR0913  one for each setting, by name
     estimator: Estimator,
     X: MatrixLike,
     y: ArrayLike,
@@ -84,6 +87,7 @@ def assess_selector(
     cv: CVLike = None,
     n_pairs: int = 16,
     n_permutations: int = 20,
+    n_decoy_draws: int = 5,
     scoring: str | Scorer | None = None,
     measure: MeasureLike = "nogueira",
     importance_getter: str | Callable[..., Any] = "auto",
@@ -91,6 +95,8 @@ def assess_selector(
     confidence_level: float = 0.95,
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -111,6 +117,9 @@ def assess_selector(
         Number of pairs of disjoint halves for `replication`, at least 3.
     n_permutations : int, default=20
         Number of permuted targets, at least 19, below which no p-value reaches 0.05.
+    n_decoy_draws : int, default=5
+        How many times copies of the features without information are drawn, with which single features are compared
+        (see :func:`decoy_evidence`); 0 compares none.
     scoring : str or callable, default=None
         How runs are scored on the rows left out; None takes the `score` method of the estimator where it has one.
     measure : str, callable or Measure, default="nogueira"
@@ -127,6 +136,11 @@ def assess_selector(
     checkpoint : str or path-like, default=None
         A file in which finished runs are stored as they arrive; repeating the same call makes only the missing ones.
         See :class:`StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
@@ -138,13 +152,13 @@ def assess_selector(
     Returns
     -------
     assessment : SelectorAssessment
-        With attributes `verdict` and `reason`, `agreement`, `replication`, `other_data`, `score`, `chance`, `curve`,
-        `runs` and `halves`, and methods `frame()` and `plot()`.
+        With attributes `verdict` and `reason`, `agreement`, `replication`, `other_data`, `score`, `chance`, `decoys`,
+        `curve`, `runs` and `halves`, and methods `frame()` and `plot()`.
 
     Notes
     -----
-    By default 50 bootstraps, 32 halves, 80 halves with permuted targets, 32 blocks and 3 fits on all rows: 197 fits,
-    less than four times the 51 of :class:`StabilityCV`, most of them on half of the rows or less. Where most halves
+    By default 50 bootstraps, 32 halves, 80 halves with permuted targets, 32 blocks, 80 halves with decoys and 3 fits on
+    all rows: 277 fits, most of them on half of the rows or less. Where most halves
     select nothing though bootstraps do (a penalty `C` counts rows, so that it is stronger on halves), their scores say
     nothing about signal: permuted targets are then scored on two bootstraps each, 40 fits more.
 
@@ -167,7 +181,9 @@ def assess_selector(
     """
     chosen = _check(measure, n_pairs, n_permutations)
     check_estimator(estimator)
+    check_int(n_decoy_draws, "n_decoy_draws", least=0)
     check_jobs(n_jobs, verbose)
+    check_limits(max_seconds, max_memory)
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
     _check_data(data, target, groups, checkpoint)
     n_rows, entropy = data.shape[0], draw_entropy(random_state)
@@ -183,6 +199,8 @@ def assess_selector(
     settings = {
         "about": f"assess_selector of {type(estimator).__name__}",
         "checkpoint": checkpoint,
+        "max_seconds": max_seconds,
+        "max_memory": max_memory,
         "n_jobs": n_jobs,
         "verbose": verbose,
     }
@@ -221,6 +239,17 @@ def assess_selector(
         ),
         runs=whole,
         halves=halves,
+        decoys=evidence_or_none(
+            estimator,
+            data,
+            target,
+            n_draws=n_decoy_draws,
+            support_from=support_from,
+            groups=groups,
+            checkpoint=checkpoint,
+            n_jobs=n_jobs,
+            random_state=_seed(entropy, _DECOYS),
+        ),
     )
 
 

@@ -6,7 +6,9 @@ import pandas as pd
 from skstab.feature_selection import StabilityCalibration
 from skstab.inspection import (
     CalibrationDisplay,
+    CohortComparisonDisplay,
     CoSelectionDisplay,
+    FeatureEvidenceDisplay,
     FeatureStabilityMapDisplay,
     MultiverseDisplay,
     ParetoFrontDisplay,
@@ -60,6 +62,10 @@ PARTS = pd.DataFrame(
     ],
     columns=["kind", "name", "other", "part", "low", "high"],
 )
+COHORTS = pd.DataFrame(
+    [(HOSTILE[0], 1.0, 0.1, 0.02), (HOSTILE[5], 0.8, 0.9, np.nan)],
+    columns=["feature", "first", "second", "pvalue"],
+)
 PREDICTIONS = pd.DataFrame(
     [(0, 0.2, 0.25, 0.1, 0.4, 0.0), (7, 0.6, 0.55, 0.3, 0.7, 0.2)],
     columns=["row", "predicted", "mean", "range_from", "range_to", "flips"],
@@ -86,6 +92,14 @@ TURNS = np.column_stack(
     [np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]
 ).astype(bool)
 DISPLAYS = [
+    FeatureEvidenceDisplay(
+        [1, 0.9, 0.8, 0.7, 0.6, 0.5],
+        decoys=[0.1, np.nan, 0.2, 0.2, 0.2, 0.3],
+        directions=["+", "-", "±", "a: +b", "", "+"],
+        substitutes=[HOSTILE[3:], [], HOSTILE[:1], [], [], []],
+        fragility=[np.nan, 1, 3, np.nan, np.nan, np.nan],
+        feature_names=HOSTILE,
+    ),
     FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
     SupportRasterDisplay.from_supports(
         {"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE
@@ -112,6 +126,7 @@ DISPLAYS = [
         Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
     ),
     MultiverseDisplay(PARTS, total=0.5),
+    CohortComparisonDisplay(COHORTS, cohorts=("$a", "_b"), note="$within"),
     PredictionInstabilityDisplay(
         PREDICTIONS, outcome="probability of $yes_", note="$lists$ agree_"
     ),
