@@ -180,6 +180,7 @@ def make_report(
     every, left_out = compare(plan)
     comparison, table = chosen_of(every, plan), every.frame()
     target = endpoint.name
+    other_notes = [note for note in plan.data.notes if note not in plan.data.left_out]
     about_file = f" in {source}" if source else ""
     found = StabilityReport(
         title=f"Stability of feature selection: {target}{about_file}",
@@ -187,7 +188,7 @@ def make_report(
         candidates=table,
         scoring=score_name(plan.scoring),
         facts=facts(plan, target, len(table), len(comparison.runs), source),
-        notes=[*plan.data.notes, *left_out, *notes(plan, table), OPTIMISM],
+        notes=[*other_notes, *left_out, *notes(plan, table), OPTIMISM],
         code=call_of(plan, endpoint, asked),
         variables=plan.data.variables if plan.data.has_categories else None,
         alerts=alerts,
@@ -202,7 +203,10 @@ def make_report(
 def publishing(found: StabilityReport, data: Dataset) -> FeatureReport:
     """Which features to publish, with their directions."""
     runs = found.comparison.runs[found.first_selector]
-    return feature_report(runs, data.X, data.y, assessment=found.assessment)
+    variables = list(data.variables.values()) if data.has_categories else None
+    return feature_report(
+        runs, data.X, data.y, variables=variables, assessment=found.assessment
+    )
 
 
 def direction_of(data: Dataset, target: str) -> str | None:

@@ -11,11 +11,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import hstack, issparse
+from scipy.sparse import issparse
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils import check_array
 
 from skstab._checks import naming
+from skstab._decoys import exchanged_rows
+from skstab._decoys import with_decoys as beside
 from skstab._warnings import warn_user
 from skstab.feature_selection._integrated import correlation_of
 
@@ -120,24 +122,11 @@ def check_for_decoys(X: Any, kind: str) -> Any:
 
 
 def with_decoys(X: Any, kind: str, rng: np.random.Generator) -> Any:
-    """The columns of X, and as many decoys after them."""
+    """The columns of X, and as many decoys after them; permuted ones have the values of other rows."""
     if kind == "knockoffs":
         return np.hstack([X, gaussian_knockoffs(X, rng)])
-    decoys = _permuted(X, rng)
-    return hstack([X, decoys], format="csc") if issparse(X) else np.hstack([X, decoys])
-
-
-def _permuted(X: Any, rng: np.random.Generator) -> Any:
-    if not issparse(X):
-        return rng.permuted(X, axis=0)
-    decoys = X.copy()
-    for column in range(X.shape[1]):
-        part = slice(X.indptr[column], X.indptr[column + 1])
-        decoys.indices[part] = np.sort(
-            rng.choice(X.shape[0], part.stop - part.start, replace=False)
-        )
-        decoys.data[part] = rng.permutation(X.data[part])
-    return decoys
+    both = beside(X, exchanged_rows(X.shape[0], None, rng))
+    return both.tocsc() if issparse(both) else both
 
 
 def gaussian_knockoffs(X: Floats, rng: np.random.Generator) -> Floats:

@@ -10,6 +10,7 @@ from skstab.inspection._contributions import (
     ImportanceContributions,
     importance_contributions,
 )
+from skstab.inspection._evidence_display import FeatureEvidenceDisplay
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._importance import linear_importance, margin_importance
@@ -29,11 +30,14 @@ from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
 from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
+from skstab.model_selection import DecoyEvidence, decoy_evidence
 
 __all__ = [
     "CalibrationDisplay",
     "CoSelection",
     "CoSelectionDisplay",
+    "DecoyEvidence",
+    "FeatureEvidenceDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
     "ImportanceContributions",
@@ -50,6 +54,7 @@ __all__ = [
     "StabilityReport",
     "SupportRasterDisplay",
     "co_selection",
+    "decoy_evidence",
     "feature_clusters",
     "feature_report",
     "flip_importance",

@@ -97,6 +97,23 @@ class FeatureReport:
         """The rows of the features to report."""
         return self.table[self.table["reason"] == ""].drop(columns="reason")
 
+    def substitutes(self) -> dict[Any, list[Any]]:
+        """Tell which features can stand for those to report.
+
+        Returns
+        -------
+        substitutes : dict of list
+            For each feature to report the others of its cluster, the most frequently selected first.
+        """
+        core = self.core
+        if "cluster" not in core:
+            return {name: [] for name in core.index}
+        members = self.table.groupby("cluster", sort=False).groups
+        return {
+            name: [other for other in members[cluster] if other != name]
+            for name, cluster in core["cluster"].items()
+        }
+
     @property
     def left_out(self) -> pd.Series[str]:
         """Why the other features that were ever selected are left out, indexed by their names."""
@@ -159,8 +176,8 @@ def feature_report(
         features as rows, and it is not combined with `variables`.
     assessment : SelectorAssessment, default=None
         What :func:`~skstab.model_selection.assess_selector` returned for the same selector and data: a feature is
-        then reported only if halves of the data select it more often than with permuted targets, and none if
-        there is no signal.
+        then reported only if halves of the data select it, or its cluster, more often than copies without
+        information (:func:`decoy_evidence`), and none if there is no signal.
 
     Returns
     -------
@@ -190,7 +207,9 @@ def feature_report(
     - `instability_share`, its share of the variance of the selections, see :func:`instability_shares`.
     - with clusters: `cluster`, `cluster_frequency` with its interval, the `representative` (the member that was
       selected most often, the first of equal ones), and with X the `correlation` with it.
-    - with an assessment: `chance`, the frequency with permuted targets, on halves of the data.
+    - with an assessment: `halves`, the share of the halves that selected the feature, or any of its cluster, beside
+      decoys; `decoy`, the same of its copies without information; and `qvalue` of the difference, at most 0.05 for
+      what is reported.
     - `reason` why it is left out, empty for the features to report.
 
     References
@@ -295,12 +314,12 @@ class _Clusters(NamedTuple):
 def _check_assessment(assessment: Any, n_features: int) -> None:
     if assessment is None:
         return
-    if not hasattr(assessment, "chance"):
+    if not hasattr(assessment, "decoys"):
         raise TypeError(
             f"assessment must be a SelectorAssessment, got {type(assessment).__name__}"
         )
-    if len(assessment.chance.frequencies) != n_features:
-        given = len(assessment.chance.frequencies)
+    given = assessment.halves.n_features
+    if given != n_features:
         raise ValueError(
             f"assessment must be of the {n_features} features of the runs, got one of {given}"
         )
@@ -313,6 +332,7 @@ def _table(
 
     runs = rows.runs
     frequency = runs.frequencies().to_numpy()
+    evidence = _evidence(rows, clusters, rule.assessment)
     columns = {
         **frequency_columns(frequency, len(runs)),
         **({} if runs.refit is None else {"in_refit": runs.refit}),
@@ -321,13 +341,14 @@ def _table(
         **levels_column(rows.features, rows.codes, runs.feature_names, rule.threshold),
         "instability_share": shares_of(frequency),
         **({} if clusters.labels is None else _of_clusters(rows, X, clusters)),
-        **(
-            {}
-            if rule.assessment is None
-            else {"chance": rule.assessment.chance.frequencies}
-        ),
+        **evidence,
         "reason": reasons(
-            rule, frequency, clusters.frequency, clusters.best, runs.feature_names
+            rule,
+            frequency,
+            clusters.frequency,
+            evidence.get("qvalue"),
+            clusters.best,
+            runs.feature_names,
         ),
     }
     order = most_frequent(
@@ -348,6 +369,15 @@ def _directions(rows: Rows, X: Any, y: Any, frequency: FloatArray) -> dict[str, 
         frequency > 0,
     )
     return direction_columns(blocks, y, units_of(rows.features.row_counts))
+
+
+def _evidence(rows: Rows, clusters: _Clusters, assessment: Any) -> dict[str, Any]:
+    """How often halves select the cluster of each row, and decoys of it."""
+    if assessment is None or assessment.decoys is None:
+        return {}
+    table = assessment.decoys.frame(clusters=clusters.codes[rows.codes])
+    found = table.loc[clusters.codes, ["halves", "decoy", "qvalue"]]
+    return {name: found[name].to_numpy() for name in found}
 
 
 def _coefficients(rows: Rows, reference: Any) -> dict[str, Any]:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skstab._statistics import wilson_interval
-from skstab._typing import BoolArray, FloatArray, IndexArray
+from skstab._typing import FloatArray, IndexArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from skstab.model_selection import SelectorAssessment
 
-__all__ = ["Rule", "above_chance", "reasons", "sentence"]
+__all__ = ["Rule", "reasons", "sentence"]
 
 _NAMED = 30
+_LEVEL = 0.05  # of q-values against decoys
 
 
 class Rule(NamedTuple):
@@ -42,17 +42,11 @@ class Rule(NamedTuple):
 # -- feature by feature ------------------------------------------------------------------------------------------------
 
 
-def above_chance(assessment: SelectorAssessment) -> BoolArray:
-    """Whether halves of the data select a feature more often than halves with permuted targets: Wilson's 95% limit."""
-    halves = assessment.halves
-    low, _ = wilson_interval(halves.frequencies().to_numpy(), len(halves))
-    return np.asarray(low > assessment.chance.frequencies)
-
-
 def reasons(
     rule: Rule,
     frequency: FloatArray,
     cluster_frequency: FloatArray,
+    qvalues: FloatArray | None,
     best: IndexArray,
     names: Any,
 ) -> Any:
@@ -63,10 +57,8 @@ def reasons(
     }
     if rule.no_signal:
         cases["no signal in the data"] = np.ones(len(frequency), dtype=bool)
-    elif rule.assessment is not None:
-        cases["selected no more often than with permuted targets"] = ~above_chance(
-            rule.assessment
-        )[best]
+    elif qvalues is not None:
+        cases["selected no more often than decoys"] = qvalues > _LEVEL
     why = np.select(list(cases.values()), list(cases), default="").astype(object)
     substitutes = np.flatnonzero((why == "") & (best != np.arange(len(best))))
     why[substitutes] = [f"substitute of {name}" for name in names[best[substitutes]]]
@@ -82,9 +74,7 @@ def sentence(table: pd.DataFrame, rule: Rule) -> str:
         return rule.assessment.reason
     core = list(table.index[table["reason"] == ""])
     often = f"in at least {rule.threshold:.0%} of the {rule.n_runs} runs"
-    often += (
-        "" if rule.assessment is None else " and more often than with permuted targets"
-    )
+    often += " and more often than decoys" if "decoy" in table else ""
     if not core:
         return f"No feature to report: none was selected {often}.{_left(table)}"
     number = "1 feature" if len(core) == 1 else f"{len(core)} features"

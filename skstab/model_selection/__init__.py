@@ -4,6 +4,7 @@ from skstab.model_selection._assess import assess_selector
 from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAssessment
 from skstab.model_selection._compare import compare_selectors
 from skstab.model_selection._comparison import SelectorComparison
+from skstab.model_selection._decoy_evidence import DecoyEvidence, decoy_evidence
 from skstab.model_selection._multiverse import Multiverse, multiverse
 from skstab.model_selection._pareto import ParetoRefit, pareto_front
 from skstab.model_selection._predictions import (
@@ -28,6 +29,7 @@ __all__ = [
     "BootstrapSplit",
     "Chance",
     "ComplementaryPairsSplit",
+    "DecoyEvidence",
     "DisjointBlocksSplit",
     "Multiverse",
     "ParetoRefit",
@@ -42,6 +44,7 @@ __all__ = [
     "assess_selector",
     "collect_supports",
     "compare_selectors",
+    "decoy_evidence",
     "make_stability_scorer",
     "multiverse",
     "pareto_front",

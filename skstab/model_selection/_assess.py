@@ -38,6 +38,7 @@ from skstab.model_selection._assessment import (
     pvalue_above,
     selects_rarely,
 )
+from skstab.model_selection._decoy_evidence import evidence_or_none
 from skstab.model_selection._permute import permuted_target
 from skstab.model_selection._resampling import (
     classes_of,
@@ -73,7 +74,9 @@ _SHARES = (
 )  # of the rows, in the blocks of the curve; its last point are the halves
 _BLOCK_PAIRS = 8
 _LEAST_BLOCK = 8  # rows: smaller blocks are left out of the curve
-_WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN = range(6)  # streams of randomness
+_WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN, _DECOYS = range(
+    7
+)  # streams of randomness
 
 
 def assess_selector(
@@ -84,6 +87,7 @@ def assess_selector(
     cv: CVLike = None,
     n_pairs: int = 16,
     n_permutations: int = 20,
+    n_decoy_draws: int = 5,
     scoring: str | Scorer | None = None,
     measure: MeasureLike = "nogueira",
     importance_getter: str | Callable[..., Any] = "auto",
@@ -111,6 +115,9 @@ def assess_selector(
         Number of pairs of disjoint halves for `replication`, at least 3.
     n_permutations : int, default=20
         Number of permuted targets, at least 19, below which no p-value reaches 0.05.
+    n_decoy_draws : int, default=5
+        How many times copies of the features without information are drawn, with which single features are compared
+        (see :func:`decoy_evidence`); 0 compares none.
     scoring : str or callable, default=None
         How runs are scored on the rows left out; None takes the `score` method of the estimator where it has one.
     measure : str, callable or Measure, default="nogueira"
@@ -133,18 +140,18 @@ def assess_selector(
         Seed of all resamples, permutations and of what is random in the estimator. An int gives the same result for any
         `n_jobs`.
     verbose : int, default=0
-        Progress messages of joblib.
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
     assessment : SelectorAssessment
-        With attributes `verdict` and `reason`, `agreement`, `replication`, `other_data`, `score`, `chance`, `curve`,
-        `runs` and `halves`, and methods `frame()` and `plot()`.
+        With attributes `verdict` and `reason`, `agreement`, `replication`, `other_data`, `score`, `chance`, `decoys`,
+        `curve`, `runs` and `halves`, and methods `frame()` and `plot()`.
 
     Notes
     -----
-    By default 50 bootstraps, 32 halves, 80 halves with permuted targets, 32 blocks and 3 fits on all rows: 197 fits,
-    less than four times the 51 of :class:`StabilityCV`, most of them on half of the rows or less. Where most halves
+    By default 50 bootstraps, 32 halves, 80 halves with permuted targets, 32 blocks, 80 halves with decoys and 3 fits on
+    all rows: 277 fits, most of them on half of the rows or less. Where most halves
     select nothing though bootstraps do (a penalty `C` counts rows, so that it is stronger on halves), their scores say
     nothing about signal: permuted targets are then scored on two bootstraps each, 40 fits more.
 
@@ -167,6 +174,7 @@ def assess_selector(
     """
     chosen = _check(measure, n_pairs, n_permutations)
     check_estimator(estimator)
+    check_int(n_decoy_draws, "n_decoy_draws", least=0)
     check_jobs(n_jobs, verbose)
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
     _check_data(data, target, groups, checkpoint)
@@ -181,6 +189,7 @@ def assess_selector(
         target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
     )
     settings = {
+        "about": f"assess_selector of {type(estimator).__name__}",
         "checkpoint": checkpoint,
         "n_jobs": n_jobs,
         "verbose": verbose,
@@ -220,6 +229,17 @@ def assess_selector(
         ),
         runs=whole,
         halves=halves,
+        decoys=evidence_or_none(
+            estimator,
+            data,
+            target,
+            n_draws=n_decoy_draws,
+            support_from=support_from,
+            groups=groups,
+            checkpoint=checkpoint,
+            n_jobs=n_jobs,
+            random_state=_seed(entropy, _DECOYS),
+        ),
     )
 
 
@@ -291,13 +311,13 @@ def _refit(
         "n_features": X.shape[1],
         "feature_names": _names(X),
         "refit": first.used,
-        "why_no_support": why_no_support(fitted[0]) if first.support is None else None,
+        "why_no_support": why_no_support(fitted[0]) if first.keeps_all else None,
         "estimator_name": type(plan.estimator).__name__,
     }
     # An error where the measure compares what such runs do not have.
     Runs.from_selections([first], **declared).table_for(measure)
     same = all(np.array_equal(first.used, other.used) for other in others)
-    return declared, same and first.support is not None and bool(
+    return declared, same and not first.keeps_all and bool(
         0 < first.used.sum() < X.shape[1]
     )
 
@@ -308,7 +328,7 @@ def _read_fit(plan: RunPlan, model: Any, X: Any, y: Any) -> Reading:
         with naming("estimator", "X", "y"):
             model.fit(X, y)
     except (TypeError, ValueError):
-        emptied = read_emptied(model, X.shape[1])
+        emptied = read_emptied(model, X.shape[1], X)
         if emptied is None:
             raise
         return emptied

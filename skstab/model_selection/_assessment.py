@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -16,6 +16,8 @@ from skstab.runs import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from skstab.model_selection._decoy_evidence import DecoyEvidence
 
 __all__ = ["Chance", "ScoreEstimate", "SelectorAssessment", "verdict_of"]
 
@@ -127,6 +129,8 @@ class SelectorAssessment:
         The runs on the bootstraps, with the selection on all rows as their `refit`.
     halves : Runs
         The runs on the pairs of halves.
+    decoys : DecoyEvidence, default=None
+        How often halves select each feature, beside copies without information; None where they were not compared.
 
     Attributes
     ----------
@@ -164,6 +168,8 @@ class SelectorAssessment:
     curve: pd.DataFrame
     runs: Runs
     halves: Runs
+    _: KW_ONLY
+    decoys: DecoyEvidence | None = None
     verdict: Verdict = field(init=False)
     reason: str = field(init=False)
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -35,6 +35,7 @@ from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -72,6 +73,9 @@ from skstab.model_selection._search_runs import (
     report_failures,
 )
 from skstab.model_selection._validation import check_rows, check_stability_search
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["StabilitySearchCV"]
 
@@ -346,6 +350,7 @@ class StabilitySearchCV(
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             owner=self,
+            about=f"StabilitySearchCV of {type(self.estimator).__name__}",
         )
         with closing(made):
             for place, runs in in_order(job, made):
@@ -412,11 +417,16 @@ class StabilitySearchCV(
                 self.best_index_
             ]
         )
-        self.front_ = front_table(self, *self._axes)
+
+    @property
+    def front_(self) -> pd.DataFrame:
+        """The candidates on the front of score and stability."""
+        check_is_fitted(self)
+        return front_table(self, *self._axes)
 
     def _refit_best(self, best: Candidate, plan: RunPlan, X: Any, y: Any) -> None:
         estimator = seeded(best.estimator, best.seeds, self._seed_of_refit())
-        self.best_estimator_ = estimator.fit(X, y, **plan.fit_params)
+        self.best_estimator_ = fitted(estimator, X, y, **plan.fit_params)
         self._support = plan.read(self.best_estimator_, X, y).warned().used
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
@@ -557,7 +567,7 @@ class StabilitySearchCV(
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

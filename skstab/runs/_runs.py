@@ -317,7 +317,9 @@ class Runs:
             return cls(supports, importances, coefs=coefs, feature_names=names)
 
     @classmethod
-    def from_estimators(cls, fitted: Any, *, support_from: str = "used") -> Self:
+    def from_estimators(
+        cls, fitted: Any, *, X: MatrixLike | None = None, support_from: str = "used"
+    ) -> Self:
         """Make runs of what is already fitted.
 
         Parameters
@@ -326,6 +328,9 @@ class Runs:
             The result of :func:`~sklearn.model_selection.cross_validate` with `return_estimator=True`; fitted
             selectors, sparse models, searches or pipelines of them, one per run; or a fitted
             :class:`~sklearn.feature_selection.RFECV`, for what it selected in each of its splits.
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            Rows of the features, which only estimators that do not declare what they use need: they are read by what
+            they do with some of these rows, see :func:`selection_of`.
         support_from : {"used", "selector"}, default="used"
             What counts as selected, as in :func:`selection_of`.
 
@@ -334,9 +339,9 @@ class Runs:
         runs : Runs
             With importances, not scaled by the standard deviation of the features, where all estimators have them.
         """
-        with naming("fitted"):
+        with naming("fitted", "X"):
             supports, importances, coefs, names = tables_of_estimators(
-                fitted, support_from
+                fitted, X, support_from
             )
         return cls(supports, importances, coefs=coefs, feature_names=names)
 

@@ -7,6 +7,7 @@ from skstab.feature_selection import StabilityCalibration
 from skstab.inspection import (
     CalibrationDisplay,
     CoSelectionDisplay,
+    FeatureEvidenceDisplay,
     FeatureStabilityMapDisplay,
     MultiverseDisplay,
     ParetoFrontDisplay,
@@ -86,6 +87,14 @@ TURNS = np.column_stack(
     [np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]
 ).astype(bool)
 DISPLAYS = [
+    FeatureEvidenceDisplay(
+        [1, 0.9, 0.8, 0.7, 0.6, 0.5],
+        decoys=[0.1, np.nan, 0.2, 0.2, 0.2, 0.3],
+        directions=["+", "-", "±", "a: +b", "", "+"],
+        substitutes=[HOSTILE[3:], [], HOSTILE[:1], [], [], []],
+        fragility=[np.nan, 1, 3, np.nan, np.nan, np.nan],
+        feature_names=HOSTILE,
+    ),
     FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
     SupportRasterDisplay.from_supports(
         {"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skstab.datasets import make_correlated_groups
-from skstab.inspection import feature_clusters, feature_report
+from skstab.inspection import DecoyEvidence, feature_clusters, feature_report
 from skstab.model_selection import BootstrapSplit, StabilityCV, assess_selector
 from skstab.runs import Runs
 
@@ -297,7 +297,9 @@ def test_a_copied_true_feature_is_a_substitute_and_noise_is_not_in_the_core(simu
     )
     report = feature_report(assessment.runs, X, assessment=assessment)
     table = in_order(report, X.shape[1])
-    np.testing.assert_allclose(table["chance"], assessment.chance.frequencies)
+    evidence = assessment.decoys.frame(clusters=feature_clusters(X))
+    for name in ("halves", "decoy", "qvalue"):
+        assert set(table[name]) == set(evidence[name])
     assert sorted(groups[int(name[1:])] for name in report.core.index) == [0, 1]
     relevant = table.iloc[:6]
     assert (
@@ -305,46 +307,54 @@ def test_a_copied_true_feature_is_a_substitute_and_noise_is_not_in_the_core(simu
         | relevant["reason"].str.startswith("substitute of")
     ).all()
     assert not table.iloc[6:]["reason"].isin([""]).any()
-    assert "more often than with permuted targets" in report.sentence
+    assert "more often than decoys" in report.sentence
 
 
-def assessment_of(frequencies, halves, verdict="signal, stable"):
-    chance = SimpleNamespace(frequencies=np.asarray(frequencies))
+def assessment_of(own, decoys, verdict="signal, stable"):
+    """An assessment with given shares of 16 halves, and of 20 decoys for each feature in as many draws."""
+    d, n_draws = len(own), 20
+
+    def runs_of(shares):
+        one = np.arange(16)[:, None] < np.rint(16 * np.asarray(shares))
+        return Runs(np.tile(one, (n_draws, 1)))
+
+    evidence = DecoyEvidence(
+        runs_of(own), runs_of(decoys), np.arange(d), ["other"] * d, n_draws
+    )
     return SimpleNamespace(
-        chance=chance,
-        halves=Runs(halves),
+        decoys=evidence,
+        halves=Runs(np.ones((4, d), dtype=bool)),
         verdict=verdict,
         reason="No signal: of no use.",
     )
 
 
-def test_what_is_selected_as_often_by_chance_is_left_out():
-    z = np.ones((10, 2), dtype=bool)
-    found = assessment_of(
-        [0.1, 0.9], np.ones((20, 2), dtype=bool)
-    )  # Wilson's lower limit of 20 of 20 is 0.84
+def test_what_is_selected_as_often_as_decoys_is_left_out():
+    z = np.ones((10, 3), dtype=bool)
+    found = assessment_of([1, 0.4, 0.1], [0.1, 0.4, 0.1])
     report = feature_report(Runs(z), assessment=found)
     assert report.core.index.tolist() == ["x0"]
-    assert report.left_out.to_dict() == {
-        "x1": "selected no more often than with permuted targets"
-    }
+    why = "selected no more often than decoys"
+    assert report.left_out.to_dict() == {"x1": why, "x2": why}
+    assert report.frame().loc["x1", ["halves", "decoy"]].tolist() == [0.375, 0.375]
 
 
-def test_the_representative_decides_whether_a_cluster_is_above_chance():
+def test_the_cluster_is_what_is_compared_with_decoys():
     z = np.array([[1, 0, 1, 0]] * 6 + [[0, 1, 0, 1]] * 4, dtype=bool)
-    found = assessment_of([0.1, 0.9, 0.9, 0.1], np.ones((20, 4), dtype=bool))
+    found = assessment_of([0.5, 1, 0.2, 0.1], [0.1, 0.1, 0.2, 0.1])
     table = feature_report(Runs(z), clusters=[0, 0, 1, 1], assessment=found).frame()
-    rare = "selected no more often than with permuted targets"
+    rare = "selected no more often than decoys"
     assert table["reason"].to_dict() == {
         "x0": "",
         "x1": "substitute of x0",
         "x2": rare,
         "x3": rare,
     }
+    assert table["halves"].tolist() == [1, 1, 0.1875, 0.1875]
 
 
 def test_without_signal_nothing_is_reported():
-    found = assessment_of([0.0, 0.0], np.ones((20, 2), dtype=bool), verdict="no signal")
+    found = assessment_of([1, 1], [0, 0], verdict="no signal")
     report = feature_report(Runs(np.ones((10, 2), dtype=bool)), assessment=found)
     assert report.core.empty
     assert report.sentence == "No signal: of no use."
@@ -389,7 +399,7 @@ def test_the_report_is_readable():
             r"X must have one column for each of the 2 features, got shape \(2, 1\)",
         ),
         (
-            {"assessment": assessment_of([0.1], [[1], [1]])},
+            {"assessment": assessment_of([1], [0.1])},
             "assessment must be of the 2 features of the runs, got one of 1",
         ),
     ],

@@ -1,0 +1,81 @@
+"""Decoys: columns like those of X that hold no information about the target, and how features compare with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import hstack, issparse
+from scipy.stats import betabinom
+
+from skstab._compat import take_columns, take_rows
+from skstab._typing import FloatArray, IndexArray
+
+__all__ = ["exchanged_rows", "pvalues_by_decoys", "with_decoys"]
+
+_LEAST_CORRELATION = 0.1  # of the selections of one decoy in two halves
+_ERRORS = 2.0  # standard errors by which it may be underestimated
+_PREFIX = "decoy of "
+
+
+# -- making them -----------------------------------------------------------------------
+
+
+def exchanged_rows(n_rows: int, groups: ArrayLike | None, rng: Any) -> IndexArray:
+    """For each row, the row whose values its decoys have.
+
+    Rows exchange their values whole, so that decoys correlate with each other as the columns do. With groups
+    (patients), whole groups exchange theirs: what is constant within groups stays so, and rows of a group stay alike.
+    """
+    if groups is None:
+        return np.asarray(rng.permutation(n_rows))
+    _, codes = np.unique(np.asarray(groups), return_inverse=True)
+    members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
+    rows = np.empty(n_rows, dtype=np.intp)
+    for code, other in enumerate(rng.permutation(len(members))):
+        own, source = members[code], rng.permutation(members[other])
+        rows[own] = np.resize(source, len(own))  # begins again where it is too short
+    return rows
+
+
+def with_decoys(X: Any, rows: IndexArray, columns: Any = slice(None)) -> Any:
+    """The columns of X, and after them the decoys of some: their values of other rows."""
+    decoys = take_rows(
+        X if isinstance(columns, slice) else take_columns(X, columns), rows
+    )
+    if issparse(X):
+        return hstack([X, decoys], format=X.format)
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        named = decoys.set_axis(
+            [_PREFIX + str(name) for name in decoys.columns], axis=1
+        )
+        return pd.concat([X, named.set_axis(X.index, axis=0)], axis=1)
+    if hasattr(X, "hstack"):  # polars
+        return X.hstack(decoys.rename(lambda name: _PREFIX + name))
+    return np.hstack([np.asarray(X), decoys])
+
+
+# -- comparing with them ---------------------------------------------------------------
+
+
+def pvalues_by_decoys(
+    own: FloatArray, decoys: FloatArray, n: int, *, least_mean: float = 0.0
+) -> FloatArray:
+    """How often a decoy is selected at least as often, in n halves, as each feature.
+
+    The larger of two: the share of the decoys that are, and the tail of a beta-binomial distribution with the mean of
+    the decoys. Its overdispersion (halves share rows, and what goes with the target by chance does so in all of them)
+    is theirs plus two standard errors, since few decoys show little of it. The mean is at least `least_mean`.
+    """
+    counts, reached = np.rint(decoys * n), np.rint(own * n)
+    share = (counts[None, :] >= reached[:, None]).mean(axis=1)
+    mean = max(counts.mean() / n, 0.5 / counts.size / n, least_mean)
+    both = counts * (counts - 1) / (n * (n - 1))  # two halves select it
+    error = both.std() / np.sqrt(len(both))
+    correlation = (both.mean() + _ERRORS * error - mean**2) / (mean - mean**2 + 1e-12)
+    size = 1 / np.clip(correlation, _LEAST_CORRELATION, 0.95) - 1
+    tail = betabinom.sf(reached - 1, n, mean * size, (1 - mean) * size)
+    return np.asarray(np.clip(np.maximum(share, tail), 0.0, 1.0))

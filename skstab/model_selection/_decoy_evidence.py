@@ -1,0 +1,430 @@
+"""Evidence for single features: how often halves of the data select them, beside copies without information."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse, vstack
+from scipy.stats import false_discovery_control
+from sklearn.base import (
+    BaseEstimator,
+    OneToOneFeatureMixin,
+    TransformerMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from skstab._checks import check_int, check_support_from
+from skstab._decoys import exchanged_rows, pvalues_by_decoys, with_decoys
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Job, Part
+from skstab._engine.make import in_order, make
+from skstab._engine.work import RunPlan, collect, report_failures
+from skstab._matrices import group_codes
+from skstab._random import draw_entropy, random_parameters, stream
+from skstab._typing import Estimator, FloatArray, IndexArray, MatrixLike, RandomState
+from skstab._warnings import warn_user
+from skstab.model_selection._resampling import is_labelled, splits_of
+from skstab.model_selection._sample import check_lengths
+from skstab.model_selection._split import ComplementaryPairsSplit
+from skstab.model_selection._validation import check_estimator, check_jobs, read_data
+from skstab.runs import Runs
+
+__all__ = ["DecoyEvidence", "decoy_evidence"]
+
+_EVERY = 100  # columns up to which each has a decoy
+_RARE = 0.1  # share of the rarer value of a column of two values
+_FEW = 20  # decoys of one kind, below which they are compared with all of them, too
+LEVEL = 0.05  # of q-values
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class DecoyEvidence:
+    """How often features, and copies of them without information, were selected; made by :func:`decoy_evidence`.
+
+    Parameters
+    ----------
+    runs : Runs
+        What the halves selected of the features, beside decoys: the halves of each draw one after the other.
+    decoys : Runs
+        What the same runs selected of the decoys.
+    columns : array-like of int of shape (n_decoys,)
+        The feature that each decoy is a copy of.
+    kinds : array-like of shape (n_features,)
+        The kind of each feature; features are compared with decoys of their kind.
+    n_draws : int
+        Number of draws of decoys.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn.linear_model import Lasso
+    >>> from skstab.inspection import DecoyEvidence, decoy_evidence
+    >>> X, y = make_regression(80, 10, n_informative=2, noise=5, random_state=0)
+    >>> evidence = decoy_evidence(Lasso(alpha=5), X, y, random_state=0)
+    >>> isinstance(evidence, DecoyEvidence)
+    True
+    >>> evidence
+    DecoyEvidence(2 of 10 features selected more often than decoys, 5 draws, 80 halves)
+    """
+
+    runs: Runs
+    decoys: Runs
+    columns: IndexArray
+    kinds: Any
+    n_draws: int
+
+    def frame(self, *, clusters: ArrayLike | None = None) -> pd.DataFrame:
+        """Compare the features with the decoys.
+
+        Parameters
+        ----------
+        clusters : array-like of shape (n_features,), default=None
+            A label for each feature: a cluster is selected where any of its members is, and is compared with the
+            decoys of clusters. None compares the features themselves.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per feature, or cluster in the order of the first features: `halves`, the share of the halves that
+            selected it beside decoys; `decoy`, the same of its own decoys, or, where it has none, of all of its kind;
+            `pvalue`, the share of decoys of its kind that are selected at least as often, continued by a beta-binomial
+            distribution where none is; and `qvalue`, adjusted for all features (Benjamini and Hochberg).
+        """
+        labels = self.runs.feature_names if clusters is None else clusters
+        codes = np.arange(self.runs.n_features)
+        if clusters is not None:
+            labels, codes = group_codes(clusters, len(codes), "clusters")
+        own = self.runs.grouped(codes).frequencies().to_numpy()
+        units, per_draw = self._decoys_of(codes)
+        first = np.unique(codes, return_index=True)[1]
+        kinds = [
+            f"{kind} {size}"
+            for kind, size in zip(
+                np.asarray(self.kinds)[first], _sizes(codes), strict=True
+            )
+        ]
+        pvalues = _pvalues(
+            own, per_draw, np.array(kinds), units, len(self.runs) // self.n_draws
+        )
+        mean = np.full(len(own), per_draw.mean())
+        mean[units] = per_draw.mean(axis=0)
+        columns = {
+            "halves": own,
+            "decoy": mean,
+            "pvalue": pvalues,
+            "qvalue": false_discovery_control(pvalues),
+        }
+        return pd.DataFrame(columns, index=pd.Index(labels, name="feature"))
+
+    def _decoys_of(self, codes: IndexArray) -> tuple[IndexArray, FloatArray]:
+        """The features, or clusters, that have decoys; and the frequencies of these, draws × features."""
+        units, inner = np.unique(codes[self.columns], return_inverse=True)
+        of_all = self.decoys.grouped(inner)
+        order = np.unique(inner, return_index=True)[1].argsort()
+        size = len(of_all) // self.n_draws
+        parts = [
+            of_all.take(slice(draw * size, (draw + 1) * size)).frequencies().to_numpy()
+            for draw in range(self.n_draws)
+        ]
+        return units[order], np.array(parts)
+
+    def __repr__(self) -> str:
+        above = int((self.frame()["qvalue"] <= LEVEL).sum())
+        return (
+            f"DecoyEvidence({above} of {self.runs.n_features} features selected more often than decoys, "
+            f"{self.n_draws} draws, {len(self.runs)} halves)"
+        )
+
+
+def _sizes(codes: IndexArray) -> Any:
+    """How many chances a cluster has: its number of members, in classes."""
+    sizes = np.bincount(codes)
+    return np.minimum(np.ceil(np.log2(sizes)), 3).astype(int)
+
+
+def _pvalues(
+    own: FloatArray, decoys: FloatArray, kinds: Any, units: IndexArray, n_halves: int
+) -> FloatArray:
+    """Compare each feature with the decoys of its kind or, where these are few, with all of at least their mean."""
+    pvalues = np.ones(len(own))
+    for kind in np.unique(kinds):
+        members = np.flatnonzero((kinds == kind) & (own > 0))
+        pool, least = decoys[:, kinds[units] == kind].ravel(), 0.0
+        if pool.size < _FEW:
+            least = pool.mean() if pool.size else 0.0
+            pool = decoys.ravel()
+        pvalues[members] = pvalues_by_decoys(
+            own[members], pool, n_halves, least_mean=least
+        )
+    return pvalues
+
+
+def decoy_evidence(
+    estimator: Estimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    n_draws: int = 5,
+    n_pairs: int = 8,
+    support_from: str = "used",
+    groups: ArrayLike | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> DecoyEvidence:
+    """Compare how often features are selected with copies of them that hold no information.
+
+    Decoys are columns of X with the rows in random order. They are put beside X, and the selector is fitted as it is,
+    on the real target, on halves of the rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A selector, a sparse model or a pipeline, of a kind that :class:`~skstab.model_selection.StabilityCV` wraps.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The data.
+    y : array-like of shape (n_samples,)
+        The target.
+    n_draws : int, default=5
+        How many times decoys are drawn for the whole table.
+    n_pairs : int, default=8
+        Number of pairs of halves, at least 3; the same for all draws.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected, as for :class:`~skstab.model_selection.StabilityCV`.
+    groups : array-like of shape (n_samples,), default=None
+        Groups of rows (patients): halves take them whole, and decoys exchange the rows of whole groups.
+    checkpoint : str or path-like, default=None
+        A file in which finished runs are stored, as for :class:`~skstab.model_selection.StabilityCV`.
+    n_jobs : int, default=None
+        Number of runs at the same time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the halves, the decoys and what is random in the estimator.
+
+    Returns
+    -------
+    evidence : DecoyEvidence
+        With `frame()`: one row per feature, with its share of the halves, that of its decoys, and q-values.
+
+    See Also
+    --------
+    skstab.model_selection.assess_selector : Includes it.
+    skstab.feature_selection.StabilitySelection : Selects against decoys along a path.
+
+    Notes
+    -----
+    Decoys are drawn for the whole table, not for each half: a feature without information still goes with the target
+    a little by chance in this table, which all halves share. Features are called different from decoys where the
+    `qvalue` is at most 0.05. In simulations (`benchmarks/evidence.py`) noise made up at most 5% of these on average,
+    unless it correlates with a feature that matters: *a feature that is only correlated with one counts as found*.
+
+    Up to 100 columns, each has a decoy. Of more, those have one that any half selects without decoys, and as many
+    others drawn at random. A selector that keeps a fixed number of features gives some of these places to decoys: its
+    shares are then lower than without them. Features are compared with decoys of their kind: constant within groups,
+    with few ones among zeros, categories, or others. Where a `ColumnTransformer` names columns, decoys are encoded as
+    their originals are. An estimator that chooses columns by name in another way does not see the decoys, and the
+    comparison is then void.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn.linear_model import Lasso
+    >>> from skstab.inspection import decoy_evidence
+    >>> X, y = make_regression(80, 10, n_informative=2, noise=5, random_state=0)
+    >>> evidence = decoy_evidence(Lasso(alpha=5), X, y, random_state=0)
+    >>> evidence.frame().query("qvalue <= 0.05")["halves"]
+    feature
+    x3    1.0
+    x5    1.0
+    Name: halves, dtype: float64
+    """
+    check_estimator(estimator)
+    check_jobs(n_jobs)
+    check_int(n_draws, "n_draws", least=1)
+    check_int(n_pairs, "n_pairs", least=3)
+    check_support_from(support_from)
+    data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
+    if target is None:
+        raise ValueError("y must be a target, got None")
+    check_lengths(data, target, groups)
+    entropy = draw_entropy(random_state)
+    stratify = is_classifier(estimator) and groups is None and is_labelled(target)
+    halves = ComplementaryPairsSplit(
+        2 * n_pairs, stratify=stratify, random_state=stream(entropy, 0)
+    )
+    splits = splits_of(
+        halves, data, target, {} if groups is None else {"groups": groups}
+    )
+    settings: dict[str, Any] = {"checkpoint": checkpoint, "n_jobs": n_jobs}
+
+    def runs_of(model: Any, table: Any, number: int) -> Runs:
+        part = Part(target, splits, [*entropy, number])
+        return _runs(RunPlan(model, support_from=support_from), table, part, **settings)
+
+    whole = _before_decoys(estimator)
+    columns = np.arange(data.shape[1])
+    if data.shape[1] > _EVERY and whole is None:
+        ever = np.flatnonzero(
+            runs_of(estimator, data, n_draws).frequencies().to_numpy()
+        )
+        columns = _columns_with_decoys(ever, data.shape[1], stream(entropy, 2))
+    model = estimator if whole is None else _twin(estimator, whole, data)
+    every = []
+    for draw in range(n_draws):
+        rows = exchanged_rows(data.shape[0], groups, stream(entropy, 3, draw))
+        chosen = slice(None) if len(columns) == data.shape[1] else columns
+        every.append(runs_of(model, with_decoys(data, rows, chosen), draw))
+    return _evidence(every, data, columns, groups)
+
+
+def _runs(plan: RunPlan, X: Any, part: Part, **settings: Any) -> Runs:
+    """What the estimator selects on each half, without a fit on all rows."""
+    names = random_parameters(plan.estimator, everywhere=False)
+    job = Job(plan, [lone_candidate(plan.estimator, names)], X, [part])
+    runs = [made[0] for _, made in in_order(job, make(job, **settings))]
+    n_rows, n_features = X.shape
+    found: Runs = collect(
+        runs,
+        plan,
+        part.splits,
+        n_rows=n_rows,
+        n_features=n_features,
+        feature_names=_names(X),
+    )
+    report_failures(runs, len(found), plan.error_score)
+    return found
+
+
+def _names(X: Any) -> list[str] | None:
+    columns = getattr(X, "columns", None)
+    return None if columns is None else [str(name) for name in columns]
+
+
+def evidence_or_none(
+    estimator: Any, X: Any, y: Any, *, n_draws: int, **settings: Any
+) -> DecoyEvidence | None:
+    """The same, or None with a warning where the estimator does not take more columns."""
+    if n_draws == 0:
+        return None
+    try:
+        return decoy_evidence(estimator, X, y, n_draws=n_draws, **settings)
+    except ValueError as error:
+        warn_user(f"features are not compared with decoys: {error}")
+        return None
+
+
+def _columns_with_decoys(ever: IndexArray, n_features: int, rng: Any) -> IndexArray:
+    """What was selected at all, and as many others."""
+    others = np.setdiff1d(np.arange(n_features), ever)
+    n_others = min(max(len(ever), _EVERY // 2), len(others))
+    return np.sort(np.concatenate([ever, rng.choice(others, n_others, replace=False)]))
+
+
+def _evidence(
+    every: Sequence[Runs], X: Any, columns: IndexArray, groups: Any
+) -> DecoyEvidence:
+    n_features, size = X.shape[1], min(map(len, every))
+    tables = [runs.take(slice(size)).tables.supports for runs in every]
+    names = every[0].feature_names
+    real = Runs(
+        _stacked([table[:, :n_features] for table in tables]),
+        feature_names=names[:n_features],
+    )
+    decoys = Runs(
+        _stacked([table[:, n_features:] for table in tables]),
+        feature_names=names[n_features:],
+    )
+    return DecoyEvidence(real, decoys, columns, _kinds_of(X, groups), len(every))
+
+
+def _stacked(tables: Sequence[Any]) -> Any:
+    if any(map(issparse, tables)):
+        return vstack(tables, format="csr")
+    return np.concatenate(tables)
+
+
+def _kinds_of(X: Any, groups: Any) -> Any:
+    """What makes columns be selected by chance at different rates."""
+    kinds = np.full(X.shape[1], "other", dtype=object)
+    codes = None
+    if groups is not None:
+        _, codes = np.unique(np.asarray(groups), return_inverse=True)
+    for number, column in enumerate(_columns_of(X)):
+        found, values = pd.factorize(column, use_na_sentinel=False)
+        if len(values) == 2 and np.bincount(found).min() < _RARE * len(found):
+            kinds[number] = "rare"
+        elif column.dtype.kind not in "biuf" and len(values) > 2:
+            kinds[number] = "category"
+        if codes is not None and _is_constant_within(found, codes):
+            kinds[number] = f"constant {kinds[number]}"
+    return kinds
+
+
+def _columns_of(X: Any) -> Iterator[Any]:
+    if issparse(X):
+        X = X.tocsc()
+        yield from (X[:, [number]].toarray().ravel() for number in range(X.shape[1]))
+    elif hasattr(X, "iloc"):
+        yield from (X.iloc[:, number].to_numpy() for number in range(X.shape[1]))
+    else:
+        yield from np.asarray(X).T
+
+
+def _is_constant_within(values: Any, codes: Any) -> bool:
+    first = np.unique(codes, return_index=True)[1]
+    return bool((values == values[first][codes]).all())
+
+
+# -- pipelines that name columns -------------------------------------------------------
+
+
+def _before_decoys(estimator: Any) -> int | None:
+    """The number of steps of a pipeline up to the last that names columns; None where there is none."""
+    steps = estimator.steps if isinstance(estimator, Pipeline) else []
+    named = [
+        n for n, (_, step) in enumerate(steps) if isinstance(step, ColumnTransformer)
+    ]
+    return named[-1] + 1 if named else None
+
+
+def _twin(estimator: Any, n_steps: int, X: Any) -> Pipeline:
+    """The pipeline with its first steps twice: for the columns, and for their decoys."""
+    first = Pipeline(estimator.steps[:n_steps])
+    names = list(X.columns) if hasattr(X, "columns") else None
+    d = X.shape[1]
+    both = ColumnTransformer(
+        [
+            ("real", clone(first), slice(d)),
+            ("decoy", make_pipeline(_Renamed(names), clone(first)), slice(d, 2 * d)),
+        ]
+    )
+    return Pipeline([("columns", both), *clone(estimator).steps[n_steps:]])
+
+
+class _Renamed(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Give decoys the names of the columns that they are copies of."""
+
+    def __init__(self, names: Any = None) -> None:
+        self.names = names
+
+    def fit(self, X: Any, y: Any = None) -> _Renamed:  # noqa: ARG002
+        """Note how many columns there are."""
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Rename the columns of a table."""
+        if self.names is None:
+            return X
+        if hasattr(X, "iloc"):
+            return X.set_axis(self.names, axis=1)
+        return X.rename(dict(zip(X.columns, self.names, strict=True)))
