@@ -23,8 +23,10 @@ from skstab.inspection._clusters import (
     feature_clusters,
     pair_correlations,
 )
-from skstab.inspection._columns import as_numbers, blocks_of, units_of
+from skstab._fragility import units_of
+from skstab.inspection._columns import as_numbers, blocks_of
 from skstab.inspection._direction import Target, direction_columns
+from skstab.inspection._fragility import fragility
 from skstab.inspection._instability import shares_of
 from skstab.inspection._publishing import Rule, reasons, sentence
 from skstab.inspection._report_columns import (
@@ -193,6 +195,8 @@ def feature_report(
     - with an assessment: `halves`, the share of the halves that selected the feature, or any of its cluster, beside
       decoys; `decoy`, the same of its copies without information; and `qvalue` of the difference, at most 0.05 for
       what is reported.
+    - with `row_counts` of the runs: `fragility`, the smallest number of rows found whose removal takes the feature off
+      the list, and `carried_by`, these rows by their names in the index of X, or numbers (:func:`fragility`).
     - `reason` why it is left out, empty for the features to report.
 
     References
@@ -325,6 +329,7 @@ def _table(
         "instability_share": shares_of(frequency),
         **({} if clusters.labels is None else _of_clusters(rows, X, clusters)),
         **evidence,
+        **_fragility(rows.runs, X, rule.threshold),
         "reason": reasons(
             rule,
             frequency,
@@ -351,7 +356,9 @@ def _directions(rows: Rows, X: Any, y: Any, frequency: FloatArray) -> dict[str, 
         rows.runs.feature_names,
         frequency > 0,
     )
-    return direction_columns(blocks, y, units_of(rows.features.row_counts))
+    counts = rows.features.row_counts
+    units = None if counts is None else units_of(counts)
+    return direction_columns(blocks, y, units)
 
 
 def _evidence(rows: Rows, clusters: _Clusters, assessment: Any) -> dict[str, Any]:
@@ -361,6 +368,24 @@ def _evidence(rows: Rows, clusters: _Clusters, assessment: Any) -> dict[str, Any
     table = assessment.decoys.frame(clusters=clusters.codes[rows.codes])
     found = table.loc[clusters.codes, ["halves", "decoy", "qvalue"]]
     return {name: found[name].to_numpy() for name in found}
+
+
+def _fragility(runs: Runs, X: Any, threshold: float) -> dict[str, Any]:
+    """On how few rows each feature of the list hangs, and which these are."""
+    if runs.row_counts is None:
+        return {}
+    index = getattr(X, "index", None)
+    labels = None if index is None or _is_numbered(index) else list(index)
+    found = fragility(runs, threshold=threshold, row_names=labels)
+    fewest = np.full(runs.n_features, np.nan)
+    carried_by = np.full(runs.n_features, "", dtype=object)
+    fewest[found.columns] = found.table["fragility"]
+    carried_by[found.columns] = found.table["carried_by"]
+    return {"fragility": fewest, "carried_by": carried_by}
+
+
+def _is_numbered(index: Any) -> bool:
+    return bool(np.array_equal(index, np.arange(len(index))))
 
 
 def _coefficients(rows: Rows, reference: Any) -> dict[str, Any]:

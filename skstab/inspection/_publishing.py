@@ -81,7 +81,17 @@ def sentence(table: pd.DataFrame, rule: Rule) -> str:
     why = f"selected {often}"
     if rule.clustered:
         why = f"each the most frequently selected of a cluster of substitutes that was {why}"
-    return f"Report {number} of {len(table)}, {why}: {_names(core)}.{_left(table)}"
+    report = f"Report {number} of {len(table)}, {why}: {_names(core)}."
+    return f"{report}{_carried(table)}{_left(table)}"
+
+
+def _carried(table: pd.DataFrame) -> str:
+    """Which of the features to report hang on few rows."""
+    if "carried_by" not in table:
+        return ""
+    shown = table[(table["reason"] == "") & (table["carried_by"] != "")]
+    parts = [f"{name} ({rows})" for name, rows in shown["carried_by"].items()]
+    return f" Carried by few rows: {', '.join(parts)}." if parts else ""
 
 
 def _left(table: pd.DataFrame) -> str:

@@ -8,6 +8,7 @@ from skstab.inspection import (
     CalibrationDisplay,
     CoSelectionDisplay,
     FeatureStabilityMapDisplay,
+    FragilityDisplay,
     MultiverseDisplay,
     ParetoFrontDisplay,
     PredictionInstabilityDisplay,
@@ -82,6 +83,9 @@ TURNS = np.column_stack(
     [np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]
 ).astype(bool)
 DISPLAYS = [
+    FragilityDisplay(
+        pd.DataFrame(RNG.uniform(-1, 1, (6, 6)), index=HOSTILE, columns=HOSTILE)
+    ),
     FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
     SupportRasterDisplay.from_supports(
         {"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE
