@@ -51,6 +51,7 @@ _NAMES = {
     "measure_table": "metrics",
     "pareto_front": "model_selection",
     "replication_stability": "metrics",
+    "report": "_report.report",
     "search_table": "model_selection",
     "stability_interval": "metrics",
     "stability_profile": "model_selection",

@@ -9,7 +9,8 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from skstab._cli._arguments import parse
-from skstab._cli._terminal import UserError, complain
+from skstab._cli._terminal import complain
+from skstab._report.words import UserError
 
 INTERRUPTED, BROKEN_PIPE = 130, 141
 

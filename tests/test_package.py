@@ -107,6 +107,7 @@ LAYERS = [
     "feature_selection",
     "inspection",
     "datasets",
+    "_report",
     "_cli",
     "__main__",
 ]

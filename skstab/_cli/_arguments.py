@@ -7,18 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import skstab
-from skstab._cli._terminal import UserError, say
+from skstab._cli._terminal import say
+from skstab._report.words import DEFAULT_SELECTORS, SELECTORS, UserError
 
-SELECTORS = (
-    "lasso",
-    "elastic-net",
-    "rfe",
-    "hybrid-rfe",
-    "stability-selection",
-    "forest",
-    "k-best",
-)
-DEFAULT_SELECTORS = ("lasso", "rfe", "hybrid-rfe", "k-best")
 METHODS = ("jackknife", "asymptotic", "conformal", "bootstrap")
 
 _ABOUT = """\

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from skstab._cli._terminal import UserError
+from skstab._report.words import UserError
 
 Kind: TypeAlias = Literal["text", "excel", "parquet", "feather"]
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skstab._cli._formats import ReadOptions, Source, open_table
 from skstab._cli._sniffing import Signs
-from skstab._cli._terminal import listed, plural
+from skstab._report.columns import is_structured
+from skstab._report.words import listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,20 +225,6 @@ def _texts(frame: pd.DataFrame) -> list[str]:
         name for name, kind in kinds if is_object_dtype(kind) or is_string_dtype(kind)
     ]
     return [name for name in texts if not is_structured(frame[name])]
-
-
-def is_structured(column: pd.Series) -> bool:
-    """Whether cells are bytes, lists or other structures."""
-    from pandas.api.types import infer_dtype, is_object_dtype
-
-    if not is_object_dtype(column.dtype):
-        return False
-    if infer_dtype(column, skipna=True) == "bytes":
-        return True
-    return any(
-        isinstance(cell, (bytes, list, tuple, dict, set)) or hasattr(cell, "__array__")
-        for cell in column
-    )
 
 
 def _is_number(column: pd.Series) -> bool:

@@ -12,7 +12,6 @@ import numpy as np
 from skstab._cli._bytes import read_bytes
 from skstab._cli._formats import (
     TABLES,
-    UNNAMED,
     ReadOptions,
     kind_of,
     open_table,
@@ -20,7 +19,8 @@ from skstab._cli._formats import (
     suffix_of,
 )
 from skstab._cli._sniffing import decode, encoding_of, sample_lines, separator_of
-from skstab._cli._terminal import UserError
+from skstab._report.columns import UNNAMED
+from skstab._report.words import UserError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,14 +23,11 @@ from skstab._cli._sniffing import (
     signs_of,
     usual_width,
 )
-from skstab._cli._terminal import UserError
+from skstab._report.words import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-UNNAMED = (
-    "Unnamed: 0"  # pandas' name of a first column without one, as row numbers have
-)
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": "\t"}
 _OTHERS = (".parquet", ".pq", ".feather", ".arrow", ".xlsx", ".xlsm")
 TABLES = (*_SEPARATORS, *_OTHERS)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from skstab._cli._terminal import UserError
+from skstab._report.words import UserError
 
 SPACES = r"\s+"
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", SPACES: "spaces"}

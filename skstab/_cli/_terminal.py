@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from time import monotonic
-from typing import Any, Self
+from typing import Self
+
+from skstab._report.words import UserError, plural
 
 _WIDTH = 30
 _LINE = 110  # so that a shorter line hides the one before
 _SOON = 20.0  # seconds, before which nobody asks how long it takes
-_SHOWN = 8
-
-
-class UserError(Exception):
-    """An error that the user can correct: reported in one line, without a traceback."""
-
-    status = 2
-
-    def __str__(self) -> str:
-        return " ".join(super().__str__().split())
 
 
 class AlertError(UserError):
     """Alerts about the data, where the user asked that they end the command."""
 
     status = 1
-
-
-def listed(names: Sequence[Any]) -> str:
-    """The first names, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
-
-
-def plural(number: int, noun: str) -> str:
-    """A number with its noun."""
-    if number == 1:
-        return f"{number} {noun}"
-    return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def say(text: str = "") -> None:

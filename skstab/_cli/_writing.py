@@ -6,8 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from skstab._cli._terminal import UserError
 from skstab._engine.checkpoint import open_checkpoint
+from skstab._report.words import UserError
 
 _MARK = b'<meta name="generator" content="skstab'
 _HEAD = 4096

@@ -25,10 +25,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from skstab._checks import check_int, check_support_from
 from skstab._decoys import exchanged_rows, pvalues_by_decoys, with_decoys
-from skstab._engine.keys import split_digest
-from skstab._engine.outcomes import keys_of_runs, open_runs
-from skstab._engine.pool import open_pool
-from skstab._engine.work import RunPlan, collect, report_failures, run_task, tasks_of
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Job, Part
+from skstab._engine.make import in_order, make
+from skstab._engine.work import RunPlan, collect, report_failures
 from skstab._matrices import group_codes
 from skstab._random import draw_entropy, random_parameters, stream
 from skstab._typing import Estimator, FloatArray, IndexArray, MatrixLike, RandomState
@@ -267,12 +267,8 @@ def decoy_evidence(
     settings: dict[str, Any] = {"checkpoint": checkpoint, "n_jobs": n_jobs}
 
     def runs_of(model: Any, table: Any, number: int) -> Runs:
-        plan = RunPlan(
-            model,
-            support_from=support_from,
-            seeds=random_parameters(model, everywhere=False),
-        )
-        return _runs(plan, table, target, splits, [*entropy, number], **settings)
+        part = Part(target, splits, [*entropy, number])
+        return _runs(RunPlan(model, support_from=support_from), table, part, **settings)
 
     whole = _before_decoys(estimator)
     columns = np.arange(data.shape[1])
@@ -290,37 +286,18 @@ def decoy_evidence(
     return _evidence(every, data, columns, groups)
 
 
-def _runs(
-    plan: RunPlan,
-    X: Any,
-    y: Any,
-    splits: list[Any],
-    entropy: list[int],
-    *,
-    checkpoint: Any,
-    n_jobs: int | None,
-) -> Runs:
+def _runs(plan: RunPlan, X: Any, part: Part, **settings: Any) -> Runs:
     """What the estimator selects on each half, without a fit on all rows."""
-    keys: dict[int, bytes] = {}
-    if checkpoint is not None:
-        digests = [split_digest(*split) for split in splits]
-        keys = keys_of_runs(plan, X, y, entropy, digests, scoring=None)
-    workers = open_pool(n_jobs, 0, one_by_one=bool(keys))
-    with open_runs(checkpoint, keys, X.shape[1]) as stored, workers as pool:
-        made = stored.read(range(len(splits)))
-        calls = {
-            number: (plan, X, y, task)
-            for number, task in enumerate(tasks_of(splits, entropy))
-            if number not in made
-        }
-        made.update(stored.keeping(pool.as_finished(run_task, calls, lost=plan.failed)))
-    runs = [made[number] for number in range(len(splits))]
+    names = random_parameters(plan.estimator, everywhere=False)
+    job = Job(plan, [lone_candidate(plan.estimator, names)], X, [part])
+    runs = [made[0] for _, made in in_order(job, make(job, **settings))]
+    n_rows, n_features = X.shape
     found: Runs = collect(
         runs,
         plan,
-        splits,
-        n_rows=X.shape[0],
-        n_features=X.shape[1],
+        part.splits,
+        n_rows=n_rows,
+        n_features=n_features,
         feature_names=_names(X),
     )
     report_failures(runs, len(found), plan.error_score)

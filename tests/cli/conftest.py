@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skstab.__main__ import main
+from skstab._report.dataset import Endpoint, dataset_of
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -51,6 +52,13 @@ def hostile(n=60, seed=0):
     signal = table[HOSTILE[0]] + table[HOSTILE[1]] + 0.3 * rng.normal(size=n)
     table["<i>target</i>"] = np.where(signal > 0, "<u>yes</u>", "no")
     return table
+
+
+def made_again(found, target, **options):
+    """Features and target from the table that the code of a data set makes."""
+    names = {"pd": pd}
+    exec("\n".join(found.code), names)  # noqa: S102  that it gives the same is what is tested
+    return dataset_of(names["data"], Endpoint(target), **options)
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skstab._cli import _alerts
-from skstab._cli._alerts import alerts_of, near_copies, says
-from skstab._cli._comparing import scoring_of, stratifies
 from skstab._cli._reading import read_dataset
+from skstab._report import alerts as _alerts
+from skstab._report.alerts import alerts_of, near_copies, says
+from skstab._report.comparing import scoring_of, stratifies
 
 N = 80
 
@@ -194,7 +194,7 @@ def test_patients_with_several_rows_are_named(name, values, alerts):
     assert (
         f"{name!r} looks like patients with several rows (40 different values)" in alert
     )
-    assert f"--groups {name!r}" in alert
+    assert f"groups={name!r}" in alert
     assert alerts(table, groups=name) == []
     assert "fewer groups (40) than resamples (50)" in " ".join(
         alerts(table, groups=name, n_resamples=50)

@@ -18,13 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skstab._cli import _bytes, _report_command
-from skstab._cli._alerts import alerts_of
 from skstab._cli._cells import USUAL, is_code
-from skstab._cli._columns import why_useless
 from skstab._cli._formats import ReadOptions, unique_names
 from skstab._cli._reading import read_dataset
 from skstab._cli._sniffing import encoding_of, separator_of, signs_of
-from skstab._cli._terminal import UserError
+from skstab._report.alerts import alerts_of
+from skstab._report.columns import why_useless
+from skstab._report.words import UserError
+from tests.cli.conftest import made_again
 
 N = 24
 RNG = np.random.default_rng(0)
@@ -53,10 +54,9 @@ def read(tmp_path):
         found = read_dataset(
             str(path), target, task, options=ReadOptions(**options), groups=groups
         )
-        names = {"pd": pd}
-        exec("\n".join(found.code), names)  # noqa: S102  that it gives the same is what is tested
-        pd.testing.assert_frame_equal(names["X"], found.X)
-        pd.testing.assert_series_equal(names["y"], found.y)
+        again = made_again(found, target, task=task, groups=groups)
+        pd.testing.assert_frame_equal(again.X, found.X)
+        pd.testing.assert_series_equal(again.y, found.y)
         return found
 
     return go
@@ -677,14 +677,14 @@ def test_what_grows_too_large_is_refused(read, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--time", "alpha"], "--time and --event go together"),
-        (["--event", "outcome"], "--time and --event go together"),
+        (["--time", "alpha"], "time and event go together"),
+        (["--event", "outcome"], "time and event go together"),
         (
             ["--time", "alpha", "--event", "e", "--target", "outcome"],
             "can't be combined",
         ),
         (["--time", "alpha", "--event", "alpha"], "must be two columns"),
-        (["--time", "outcome", "--event", "alpha"], "--time 'outcome' must be numbers"),
+        (["--time", "outcome", "--event", "alpha"], "time 'outcome' must be numbers"),
         (
             ["--target", "outcome", "--checkpoint", "/no/such/folder/c"],
             "--checkpoint '/no/such/folder/c' can't be used",
@@ -829,7 +829,7 @@ class Quick:
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
     """A command whose comparison takes no time, on a clean table."""
-    monkeypatch.setattr(_report_command, "make_assessed_report", lambda *_: Quick())
+    monkeypatch.setattr(_report_command, "make_report", lambda *_, **__: Quick())
     path = tmp_path / "table.csv"
     path.write_text(text_of())
     return ["report", path, "--target", "outcome", "--resamples", "10", "-o"]

@@ -11,7 +11,7 @@ import pytest
 import skstab
 from skstab._cli import _measure_command, _terminal
 from skstab._cli._arguments import SELECTORS
-from skstab._cli._selectors import SETTINGS
+from skstab._report.selectors import SETTINGS
 
 
 def run(*arguments, **options):

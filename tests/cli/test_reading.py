@@ -5,29 +5,19 @@ import pandas as pd
 import pytest
 
 from skstab._cli._reading import read_dataset
-from skstab._cli._terminal import UserError
-from tests.cli.conftest import hostile, patients
-
-
-def again(dataset):
-    """Run the code of a data set."""
-    names = {"pd": pd}
-    exec("\n".join(dataset.code), names)  # noqa: S102  that it runs is what is tested
-    return names["X"], names["y"]
+from skstab._report.words import UserError
+from tests.cli.conftest import hostile, made_again, patients
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.parquet"])
 @pytest.mark.parametrize("make", [patients, hostile])
 def test_the_code_makes_the_same_features_and_target(name, make, table_file):
     table = make()
-    found = read_dataset(
-        table_file(table, name),
-        table.columns[-6] if make is patients else "<i>target</i>",
-        "auto",
-    )
-    X, y = again(found)
-    pd.testing.assert_frame_equal(X, found.X)
-    pd.testing.assert_series_equal(y, found.y)
+    target = table.columns[-6] if make is patients else "<i>target</i>"
+    found = read_dataset(table_file(table, name), target, "auto")
+    again = made_again(found, target)
+    pd.testing.assert_frame_equal(again.X, found.X)
+    pd.testing.assert_series_equal(again.y, found.y)
 
 
 def test_categories_become_columns_and_know_where_they_come_from(table_file):
@@ -80,7 +70,7 @@ def test_rare_levels_of_a_large_category_are_joined(table_file):
     assert len(made) == 31
     assert "town=t60" in made
     assert "town=(other)" in made
-    pd.testing.assert_frame_equal(again(found)[0], found.X)
+    pd.testing.assert_frame_equal(made_again(found, "outcome").X, found.X)
 
 
 def test_rows_without_a_target_are_left_out(table_file):
@@ -89,7 +79,7 @@ def test_rows_without_a_target_are_left_out(table_file):
     found = read_dataset(table_file(table), "outcome", "auto")
     assert len(found.X) == len(found.y) == 75
     assert "5 rows without a target were left out." in found.notes
-    pd.testing.assert_frame_equal(again(found)[0], found.X)
+    pd.testing.assert_frame_equal(made_again(found, "outcome").X, found.X)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +117,7 @@ def test_the_task_is_told_by_the_target(target, task, is_classification, table_f
         (
             {"outcome": ["once"] + ["more"] * 79},
             ("outcome", "auto"),
-            "'once' of target 'outcome': 1 class with one row only, and every class needs several; --rare-classes drop",
+            "'once' of target 'outcome': 1 class with one row only, and every class needs several; rare_classes='drop'",
         ),
         (
             {"age": np.inf, "dose": [np.inf] + [1.0] * 79},
@@ -187,9 +177,9 @@ def test_rare_classes_are_left_out_or_joined(rule, counts, table_file):
     assert found.y.value_counts().to_dict() == counts
     assert len(found.X) == len(found.table) == sum(counts.values())
     assert any("3 classes of fewer than 5 rows" in note for note in found.notes)
-    X, y = again(found)
-    pd.testing.assert_frame_equal(X, found.X)
-    pd.testing.assert_series_equal(y, found.y)
+    again = made_again(found, "outcome", rare_classes=rule)
+    pd.testing.assert_frame_equal(again.X, found.X)
+    pd.testing.assert_series_equal(again.y, found.y)
 
 
 @pytest.mark.parametrize("rule", ["drop", "join"])

@@ -14,20 +14,20 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from skstab._cli._cells import is_structured
-from skstab._cli._columns import (
+from skstab._report.columns import (
     is_numeric,
+    is_structured,
     levels_of,
     looks_like_codes,
     looks_like_subjects,
 )
-from skstab._cli._survival import concordance_index
-from skstab._cli._terminal import listed, plural
+from skstab._report.survival import concordance_index
+from skstab._report.words import listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skstab._cli._reading import Dataset
+    from skstab._report.dataset import Dataset
     from skstab._typing import FloatArray
 
 _LEAK = 0.98  # balanced accuracy, or R²
@@ -315,7 +315,7 @@ def repeated_subjects(data: Dataset) -> Iterator[str]:
         number = int(data.table[found[0]].nunique())
         yield (
             f"Rows may not be independent: {listed(found)} looks like patients with several rows ({number} different "
-            f"values). If so, add --groups {found[0]!r}: otherwise the same patient is on both sides of a resample."
+            f"values). If so, add groups={found[0]!r}: otherwise the same patient is on both sides of a resample."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,8 +20,15 @@ from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
-from skstab._cli._survival import CoxLasso, CoxRidge, cox_score
-from skstab._cli._terminal import plural
+from skstab._checks import is_estimator
+from skstab._report.survival import CoxLasso, CoxRidge, cox_score
+from skstab._report.words import (
+    DEFAULT_SELECTORS,
+    FOR_SURVIVAL,
+    SELECTORS,
+    UserError,
+    plural,
+)
 from skstab.feature_selection import HybridRFE, StabilitySelection
 
 STEP = "select"
@@ -201,9 +208,6 @@ SETTINGS: dict[str, Callable[[LearningTask], Settings]] = {
     "k-best": _k_best,
 }
 
-
-FOR_SURVIVAL = ("lasso", "rfe", "k-best")
-
 # What a reader who knows none of them needs.
 ABOUT = {
     "lasso": "a linear model with a penalty on the sum of the absolute weights, which sets most of them to zero",
@@ -228,7 +232,7 @@ class Candidate(NamedTuple):
     @property
     def label(self) -> str:
         """What the report calls it."""
-        return f"{self.family} ({self.setting})"
+        return f"{self.family} ({self.setting})" if self.setting else self.family
 
     @property
     def estimator(self) -> Any:
@@ -244,11 +248,45 @@ class Candidate(NamedTuple):
         }
 
 
-def candidates(names: list[str], task: LearningTask) -> list[Candidate]:
-    """Every setting of the named selectors."""
-    made = {name: SETTINGS[name](task) for name in names}
+def candidates(selectors: Any, task: LearningTask) -> list[Candidate]:
+    """Every setting of the named selectors, or the selectors of a dict as they are."""
+    if isinstance(selectors, Mapping):
+        return [
+            Candidate(str(name), "", check_estimator(selector), {})
+            for name, selector in selectors.items()
+        ]
+    made = {name: SETTINGS[name](task) for name in _check_names(selectors, task)}
     return [
         Candidate(name, setting, settings.estimator, params)
         for name, settings in made.items()
         for setting, params in settings.params.items()
     ]
+
+
+def check_estimator(selector: Any) -> Any:
+    """Return a selector of the user, which must have fit and get_params."""
+    if not is_estimator(selector):
+        raise UserError(
+            f"selectors must be estimators with fit and get_params, got {selector!r}"
+        )
+    return selector
+
+
+def _check_names(names: Any, task: LearningTask) -> list[str]:
+    if names is None:
+        names = FOR_SURVIVAL if task.is_survival else DEFAULT_SELECTORS
+    expected = (
+        f"selectors must be a dict of estimators, or a list of {', '.join(SELECTORS)}"
+    )
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise UserError(f"{expected}; got {names!r}")
+    listed = list(dict.fromkeys(names))
+    unknown = [name for name in listed if name not in SELECTORS]
+    if unknown or not listed:
+        raise UserError(f"{expected}; got {unknown[0] if unknown else names!r}")
+    unfit = [name for name in listed if task.is_survival and name not in FOR_SURVIVAL]
+    if unfit:
+        raise UserError(
+            f"selector {unfit[0]} has no model of survival; use {', '.join(FOR_SURVIVAL)}"
+        )
+    return listed

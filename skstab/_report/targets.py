@@ -1,4 +1,4 @@
-"""The target of a report: classes, numbers, or times with events; each with the code that makes it."""
+"""The target of a report: classes, numbers, or times with events; and what is said about it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skstab._cli._cells import is_structured
-from skstab._cli._terminal import UserError, listed, plural
+from skstab._report.columns import is_structured
+from skstab._report.words import UserError, listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FEWEST_ROWS = 10
-FEWEST_OF_CLASS = 5  # with --rare-classes
+FEWEST_OF_CLASS = 5  # with rare_classes
 JOINED = "(rare)"
 _MOST_CLASSES = 10
 _FEWEST_EVENTS = 5
@@ -50,8 +50,8 @@ _NOT_OBSERVED = (
 # -- classes and numbers -----------------------------------------------------------------------------------------------
 
 
-def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
-    """Check the target; return it, whether it has classes, and the code for it."""
+def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool]:
+    """Check the target; return it, and whether it has classes."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     name = values.name
@@ -78,37 +78,31 @@ def single_target(values: pd.Series, task: str) -> tuple[pd.Series, bool, str]:
         _check_classes(y)
     elif not np.isfinite(y).all():
         raise UserError(f"target {name!r} has infinite values")
-    steps = "".join(f".astype({kind.__name__})" for kind in kinds)
-    return y, is_classification, f"y = data[{name!r}]{steps}"
+    return y, is_classification
 
 
 def settle_rare_classes(
     data: pd.DataFrame, target: str, task: str, rule: str | None
-) -> tuple[pd.DataFrame, list[str], list[str]]:
-    """Leave out the rows of rare classes, or join these to one class; return the table, notes and code."""
+) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out the rows of rare classes, or join these to one class; return the table and notes."""
     if (
         rule is None
         or is_structured(data[target])
         or not _has_classes(data[target], task)
     ):
-        return data, [], []
+        return data, []
     counts = data[target].value_counts()
     rare = sorted(counts.index[counts < FEWEST_OF_CLASS].tolist(), key=str)
     if not rare:
-        return data, [], []
+        return data, []
     is_rare = data[target].isin(rare)
     what = f"{plural(len(rare), 'class')} of fewer than {FEWEST_OF_CLASS} rows ({listed(rare)})"
     if rule == "drop":
         note = f"{plural(int(is_rare.sum()), 'row')} of {what}: left out."
-        return (
-            data[~is_rare],
-            [note],
-            [f"data = data[~data[{target!r}].isin({rare!r})]"],
-        )
+        return data[~is_rare], [note]
     note = f"{what}: joined to one class, {JOINED!r}."
-    line = f"data[{target!r}] = data[{target!r}].astype(str).mask(data[{target!r}].isin({rare!r}), {JOINED!r})"
     joined = data[target].astype(str).mask(is_rare, JOINED)
-    return data.assign(**{target: joined}), [note], [line]
+    return data.assign(**{target: joined}), [note]
 
 
 def _has_classes(values: pd.Series, task: str) -> bool:
@@ -143,22 +137,22 @@ def _check_classes(y: pd.Series) -> None:
     counts = y.value_counts()
     if counts.iloc[0] == 1:
         raise UserError(
-            f"all values of target {y.name!r} differ: they are not classes; use --task regression for numbers"
+            f"all values of target {y.name!r} differ: they are not classes; use task='regression' for numbers"
         )
     single = counts.index[counts < 2].tolist()
     if single:
         raise UserError(
             f"{listed(single)} of target {y.name!r}: {plural(len(single), 'class')} with one row only, and "
-            "every class needs several; --rare-classes drop leaves such rows out, --rare-classes join makes one "
-            f"class of all with fewer than {FEWEST_OF_CLASS} rows (--task regression is for numbers)"
+            "every class needs several; rare_classes='drop' leaves such rows out, rare_classes='join' makes one "
+            f"class of all with fewer than {FEWEST_OF_CLASS} rows (task='regression' is for numbers)"
         )
 
 
 # -- survival ----------------------------------------------------------------------------------------------------------
 
 
-def survival_target(time: pd.Series, event: pd.Series) -> tuple[Any, str, list[str]]:
-    """Make a structured array of events and times; return also what is said about it, and the code for it."""
+def survival_target(time: pd.Series, event: pd.Series) -> tuple[Any, str]:
+    """Make a structured array of events and times; return also what is said about it."""
     _check_target(time)
     _check_times(time)
     observed = _observed_values(event)
@@ -167,14 +161,10 @@ def survival_target(time: pd.Series, event: pd.Series) -> tuple[Any, str, list[s
     number = int(y["event"].sum())
     if number < _FEWEST_EVENTS:
         raise UserError(
-            f"--event {event.name!r} must have at least {_FEWEST_EVENTS} events, got {number}"
+            f"event {event.name!r} must have at least {_FEWEST_EVENTS} events, got {number}"
         )
     note = f"Events: {number} of {len(y)} rows, those with {' or '.join(map(repr, observed))} in {event.name!r}."
-    code = [
-        'y = np.zeros(len(data), dtype=[("event", bool), ("time", float)])',
-        f'y["event"], y["time"] = data[{event.name!r}].isin({observed!r}), data[{time.name!r}].astype(float)',
-    ]
-    return y, note, code
+    return y, note
 
 
 def _check_times(time: pd.Series) -> None:
@@ -182,11 +172,11 @@ def _check_times(time: pd.Series) -> None:
 
     if not is_numeric_dtype(time) or is_bool_dtype(time):
         raise UserError(
-            f"--time {time.name!r} must be numbers, such as days from the start to the event or the end"
+            f"time {time.name!r} must be numbers, such as days from the start to the event or the end"
         )
     if not np.isfinite(time.astype(float)).all() or (time < 0).any():
         raise UserError(
-            f"--time {time.name!r} has values below zero, or infinite ones: a time is a duration"
+            f"time {time.name!r} has values below zero, or infinite ones: a time is a duration"
         )
 
 
@@ -203,7 +193,7 @@ def _observed_values(event: pd.Series) -> list[Any]:
     ]
     if unknown:
         raise UserError(
-            f"--event {event.name!r} has {plural(len(unknown), 'value')} of unknown meaning, {unknown[0]!r} first: "
+            f"event {event.name!r} has {plural(len(unknown), 'value')} of unknown meaning, {unknown[0]!r} first: "
             "code an observed event as 1 and any other row as 0"
         )
     return [value for value in values if words[value] in _OBSERVED]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from skstab._cli._columns import MISSING
-from skstab._cli._comparing import Plan, kind_of_target, stratifies
-from skstab._cli._selectors import ABOUT
-from skstab._cli._terminal import plural
+from skstab._report.columns import MISSING
+from skstab._report.comparing import Plan, kind_of_target, stratifies
+from skstab._report.selectors import ABOUT
+from skstab._report.words import plural
 from skstab.metrics import get_measure
 
 if TYPE_CHECKING:
@@ -58,30 +58,33 @@ def about_selectors(plan: Plan) -> dict[str, str]:
     return {
         name: ABOUT[name]
         for name in dict.fromkeys(candidate.family for candidate in plan.tried)
+        if name in ABOUT
     }
 
 
-def facts(plan: Plan, target: str, n_candidates: int, n_chosen: int) -> dict[str, str]:
+def facts(
+    plan: Plan, target: str, n_candidates: int, n_chosen: int, source: str
+) -> dict[str, str]:
     """What was run, by heading."""
-    data, options = plan.data, plan.options
+    data = plan.data
     choice = _ONE_SE if n_chosen < n_candidates else ", all compared"
     groups = f", whole groups of {data.groups.name}" if data.groups is not None else ""
     within = (
         " within each class" if data.is_classification else " with events and without"
     )
     strata = f", drawn{within}" if stratifies(data) else ""
-    measure = get_measure(options.measure)
+    measure = get_measure(plan.measure)
     stability = "agreement of the selected sets, corrected for chance (Nogueira, Sechidis and Brown 2018)"
     return {
-        "Data": f"{options.file}: {plural(len(data.X), 'row')}, {plural(data.X.shape[1], 'feature')}",
+        "Data": f"{f'{source}: ' if source else ''}{plural(len(data.X), 'row')}, {plural(data.X.shape[1], 'feature')}",
         "Target": f"{target}, {kind_of_target(data)}",
-        "Resamples": f"{options.resamples} bootstrap samples (rows drawn with replacement{strata}{groups}), the same "
+        "Resamples": f"{plan.n_resamples} bootstrap samples (rows drawn with replacement{strata}{groups}), the same "
         "for all",
         "Score": f"{score_name(plan.scoring)} on the rows that each resample left out: {score_meaning(plan.scoring)}",
         "Settings": f"{n_candidates} in all{choice}",
         "Stability": f"{stability if measure.name == 'nogueira' else f'the measure {measure.name!r} of skstab'}; 95% "
         "intervals (jackknife) are about the finite number of resamples",
-        "Seed": f"{options.seed} (of all that is random; the same seed gives the same numbers)",
+        "Seed": f"{plan.seed} (of all that is random; the same seed gives the same numbers)",
     }
 
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skstab._cli._cells import is_structured
-from skstab._cli._formats import UNNAMED
-
 if TYPE_CHECKING:
     import pandas as pd
 
 MISSING = "(missing)"
+# pandas' name of a first column without one, as row numbers have
+UNNAMED = "Unnamed: 0"
 _FEWEST_SHARE = 0.1
 _NEARLY_ALL = 0.9
 _FEW_VALUES = 10
@@ -51,6 +50,20 @@ def why_useless(column: pd.Series) -> str | None:
     if is_numeric(column):
         return _why_no_number(column)
     return _why_no_category(column)
+
+
+def is_structured(column: pd.Series) -> bool:
+    """Whether cells are bytes, lists or other structures."""
+    from pandas.api.types import infer_dtype, is_object_dtype
+
+    if not is_object_dtype(column.dtype):
+        return False
+    if infer_dtype(column, skipna=True) == "bytes":
+        return True
+    return any(
+        isinstance(cell, (bytes, list, tuple, dict, set)) or hasattr(cell, "__array__")
+        for cell in column
+    )
 
 
 def is_numeric(column: pd.Series) -> bool:

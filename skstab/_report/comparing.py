@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +14,10 @@ from sklearn.metrics import get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab._cli._arguments import DEFAULT_SELECTORS
-from skstab._cli._reading import Dataset
-from skstab._cli._selectors import (
-    FOR_SURVIVAL,
-    STEP,
-    Candidate,
-    LearningTask,
-    candidates,
-)
-from skstab._cli._survival import concordance
-from skstab._cli._terminal import Progress, UserError, plural, say
-from skstab._engine.progress import watched_by
+from skstab._report.dataset import Dataset
+from skstab._report.selectors import STEP, Candidate
+from skstab._report.survival import concordance
+from skstab._report.words import UserError, plural
 from skstab.metrics import get_measure, measure_table
 from skstab.model_selection import (
     BootstrapSplit,
@@ -41,14 +32,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def _unwatched(_what: str, _total: int, _noun: str) -> AbstractContextManager[Any]:
+    return nullcontext()
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What is run on a table: the settings to try, the resamples and the score."""
+    """What is run on a table: the settings to try, the resamples and the score.
 
-    tried: list[Candidate]
+    `watch` is called with what is being done, how many steps it has and what a step is, and returns a context that
+    shows the progress.
+    """
+
     data: Dataset
+    tried: list[Candidate]
     scoring: str
-    options: argparse.Namespace
+    measure: str = "nogueira"
+    n_resamples: int = 50
+    checkpoint: Any = None
+    n_jobs: int | None = None
+    seed: int = 0
+    watch: Callable[[str, int, str], AbstractContextManager[Any]] = _unwatched
 
     @property
     def scorer(self) -> Any:
@@ -70,39 +74,17 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         """What the search and the assessment have in common."""
-        options = self.options
         return {
             "cv": BootstrapSplit(
-                options.resamples,
+                self.n_resamples,
                 stratify=stratifies(self.data),
-                random_state=options.seed,
+                random_state=self.seed,
             ),
             "scoring": self.scorer,
-            "checkpoint": options.checkpoint,
-            "n_jobs": options.jobs,
-            "random_state": options.seed,
+            "checkpoint": self.checkpoint,
+            "n_jobs": self.n_jobs,
+            "random_state": self.seed,
         }
-
-
-def plan_of(data: Dataset, options: argparse.Namespace) -> Plan:
-    """List the settings to try."""
-    default = FOR_SURVIVAL if data.is_survival else DEFAULT_SELECTORS
-    names = list(dict.fromkeys(options.selectors or default))
-    unfit = [name for name in names if data.is_survival and name not in FOR_SURVIVAL]
-    if unfit:
-        raise UserError(
-            f"--selector {unfit[0]} has no model of survival; use {', '.join(FOR_SURVIVAL)}"
-        )
-    numbers = not data.is_classification
-    task = LearningTask(
-        n_rows=len(data.X),
-        n_features=data.X.shape[1],
-        n_classes=0 if numbers else data.y.nunique(),
-        spread=float(data.response.std()) if numbers else 0.0,
-        seed=options.seed,
-        is_survival=data.is_survival,
-    )
-    return Plan(candidates(names, task), data, options.scoring, options)
 
 
 def first_steps(data: Dataset) -> list[tuple[str, Any]]:
@@ -138,11 +120,11 @@ def quiet() -> Iterator[None]:
 
 def compare(plan: Plan) -> tuple[SelectorComparison, list[str]]:
     """Run all settings on the same resamples; return also what is to be said about those that can't be fitted."""
-    data, options = plan.data, plan.options
+    data = plan.data
     search = StabilitySearchCV(
         plan.pipeline,
         [candidate.grid for candidate in plan.tried],
-        measures=[options.measure],
+        measures=[plan.measure],
         refit=_first,
         **plan.settings,
     )
@@ -150,10 +132,7 @@ def compare(plan: Plan) -> tuple[SelectorComparison, list[str]]:
     n_selectors = len({candidate.family for candidate in plan.tried})
     what = f"comparing {plural(len(labels), 'setting')} of {plural(n_selectors, 'selector')}"
     try:
-        with (
-            Progress(what, options.resamples, "resample") as progress,
-            watched_by(progress.show),
-        ):
+        with plan.watch(what, plan.n_resamples, "resample"):
             search.fit(data.X, data.target, **groups_of(data))
         found = SelectorComparison.from_search(
             search, data.X, data.target, names=labels, **groups_of(data)
@@ -219,20 +198,15 @@ def chosen_of(comparison: SelectorComparison, plan: Plan) -> SelectorComparison:
 
 def assess(label: str, plan: Plan) -> tuple[SelectorAssessment | None, list[str]]:
     """Assess one setting, or say why it can't be."""
-    say(
-        f"Would other data agree? Assessing {label} on halves of the rows and with permuted targets ..."
-    )
-    data, measure = plan.data, measure_of_pairs(plan.options.measure)
+    data = plan.data
+    what = f"assessing {label} on halves of the rows and with permuted targets"
     try:
-        with (
-            Progress("fitting on halves and permuted targets", 0, "fit") as progress,
-            watched_by(progress.show),
-        ):
+        with plan.watch(what, 0, "fit"):
             found = assess_selector(
                 plan.estimator(label),
                 data.X,
                 data.target,
-                measure=measure,
+                measure=measure_of_pairs(plan.measure),
                 **plan.settings,
                 **groups_of(data),
             )
@@ -268,7 +242,7 @@ def scoring_of(data: Dataset, wanted: str | None = None) -> str:
 def _of_survival(wanted: str | None) -> str:
     if wanted not in (None, "concordance"):
         raise UserError(
-            f"--scoring {wanted!r} does not suit survival; its score is the concordance"
+            f"scoring={wanted!r} does not suit survival; its score is the concordance"
         )
     return "concordance"
 
@@ -281,7 +255,7 @@ def _known_scoring(name: str, data: Dataset) -> str:
         )
     if name in {other for names in _SCORES.values() for other in names} - set(own):
         raise UserError(
-            f"--scoring {name!r} does not suit {kind_of_target(data)}; use {', '.join(own)}"
+            f"scoring={name!r} does not suit {kind_of_target(data)}; use {', '.join(own)}"
         )
     return name
 
