@@ -15,8 +15,9 @@ from skstab._typing import BoolArray, FloatArray, IndexArray
 
 __all__ = [
     "Carriers",
-    "carriers_of",
     "absent_units",
+    "carriers_of",
+    "few_rows_sentence",
     "most_rows",
     "units_of",
     "without_each",
@@ -126,3 +127,22 @@ def most_rows(
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.where(far > 0, np.floor(squares / far**2), np.inf)
     return np.minimum(bound, n_units)
+
+
+def few_rows_sentence(runs: Any, threshold: float = 0.5) -> str:
+    """Name the features of the list of runs that hang on few rows; nothing where there are none, or no counts."""
+    if runs.row_counts is None or len(runs) < _FEWEST:
+        return ""
+    absent, units = absent_units(runs.row_counts)
+    frequency = runs.frequencies().to_numpy()
+    table = runs.tables.supports[:, np.flatnonzero(frequency >= threshold)]
+    table = table.toarray() if hasattr(table, "toarray") else table
+    parts = []
+    names = runs.feature_names[frequency >= threshold]
+    for name, selected in zip(names, table.T.astype(np.float64), strict=True):
+        found = carriers_of(selected, absent, threshold).units
+        if found:
+            rows = np.flatnonzero(np.isin(units, found))
+            word = "row" if len(rows) == 1 else "rows"
+            parts.append(f"{name} ({word} {', '.join(map(str, rows))})")
+    return f"Carried by few rows: {', '.join(parts)}." if parts else ""

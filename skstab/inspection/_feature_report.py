@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skstab._checks import check_number
+from skstab._fragility import units_of
 from skstab._matrices import group_codes
 from skstab._typing import (
     BoolArray,
@@ -23,7 +24,6 @@ from skstab.inspection._clusters import (
     feature_clusters,
     pair_correlations,
 )
-from skstab._fragility import units_of
 from skstab.inspection._columns import as_numbers, blocks_of
 from skstab.inspection._direction import Target, direction_columns
 from skstab.inspection._fragility import fragility

@@ -140,10 +140,10 @@ def fragility(
       trained on (bootstraps: 0.43 at f = 1/2, as of [1]_; the lower end of the interval of f is used);
     - with `confirm`: `confirmed`.
 
-    The row without which a feature is rarest is the worst of many, so its effect is read on runs other than those it was
-    chosen on, and it is named only if Fisher's exact test finds the feature rarer without it, at 5% after adjusting
-    for the number of rows. Further rows are then looked for among the runs without it, as long as there are 20. Weak
-    effects need many runs: 50 bootstraps find a row that carries a feature alone, 200 find smaller ones.
+    The row without which a feature is rarest is the worst of many, so its effect is read on runs other than those it
+    was chosen on, and it is named only if Fisher's exact test finds the feature rarer without it, at 5% after
+    adjusting for the number of rows. Further rows are then looked for among the runs without it, as long as there
+    are 20. Weak effects need many runs: 50 bootstraps find a row that carries a feature alone, 200 smaller ones.
 
     Rows that all runs counted alike, such as those of a patient, count as one.
 
@@ -166,7 +166,7 @@ def fragility(
     >>> X[7, 49], y[7] = 5, y[7] + 15
     >>> cv = StabilityCV(Lasso(alpha=0.3), random_state=0).fit(X, y)
     >>> fragility(cv).frame().loc["x49", ["frequency", "fragility", "carried_by", "frequency_without"]]
-    frequency             0.68
+    frequency             0.76
     fragility              1.0
     carried_by           row 7
     frequency_without      0.0
