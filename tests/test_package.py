@@ -98,6 +98,7 @@ LAYERS = [
     "_pipelines",
     "_undo",
     "_statistics",
+    "_decoys",
     "_displays",
     "_linear_paths",
     "metrics",
