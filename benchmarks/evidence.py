@@ -4,7 +4,8 @@ Settings were fixed before the run. `decoys`: of the features that are called di
 selected in at least half of the halves, how many are noise; and how many of those that matter are kept. Noise is what
 correlates with no feature that matters (AR: at least six places away; blocks: other blocks). `fragility`: planted bad
 records, and refits of what is found in the data sets of `../shared/data` (published with the microarray papers and at
-UCI; without the files they are left out). `directions`: coverage of the intervals. `pvalues`: family-wise errors and power.
+UCI; without the files they are left out). `directions`: coverage of the
+intervals. `pvalues`: family-wise errors and power.
 
     python benchmarks/evidence.py decoys fragility directions pvalues [--sets 60]
 """
@@ -269,7 +270,8 @@ def directions(n_sets):
             )
             decided.append(table["direction"] != "±")
         print(
-            f"r = {r}: the interval holds Spearman's correlation in {np.mean(inside):.3f}, a sign is given in {np.mean(decided):.3f}",
+            f"r = {r}: the interval holds Spearman's correlation in {np.mean(inside):.3f}, "
+            f"a sign is given in {np.mean(decided):.3f}",
             flush=True,
         )
 

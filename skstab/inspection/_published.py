@@ -225,4 +225,6 @@ def in_words(report: FeatureReport, n_resamples: int) -> str:
     if core.empty:
         return "No feature was selected often enough, and more often than copies without information (decoys)."
     names = listed(list(core.index), 10)
-    return f"{plural(len(core), 'feature')} of {len(report.table):,}, over {n_resamples} resamples: {names}."
+    unless = ", unless there is a leak (see the alerts)" if report.alerts else ""
+    number = plural(len(core), "feature")
+    return f"{number} of {len(report.table):,}{unless}, over {n_resamples} resamples: {names}."
