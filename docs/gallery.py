@@ -13,6 +13,7 @@ ORDER = [
     "plot_correlated_features.py",
     "plot_which_gene_stands_for_which.py",
     "plot_table_for_the_paper.py",
+    "plot_is_the_top_ten_the_top_ten.py",
     "plot_hybrid_rfe.py",
     "plot_stability_selection.py",
     "plot_pipeline_with_groups.py",

@@ -6,13 +6,31 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
-__all__ = ["class_name", "find_part", "parts_of", "steps_of"]
+__all__ = ["class_name", "find_part", "fitted", "parts_of", "steps_of", "tags_of"]
 
 
 def class_name(estimator: Any) -> str:
     """Return the name by which messages call an estimator."""
     return type(estimator).__name__
+
+
+def fitted(estimator: Any, X: Any, y: Any, **params: Any) -> Any:
+    """Fit an estimator and return it, whatever its `fit` returns."""
+    estimator.fit(X, y, **params)
+    return estimator
+
+
+def tags_of(estimator: Any) -> Any:
+    """Return the tags of scikit-learn that the estimator inside a meta-estimator has."""
+    if not hasattr(estimator, "__sklearn_tags__"):
+        # Not an AttributeError, around which scikit-learn would put its own text each time.
+        raise TypeError(
+            f"estimator must have the tags of a scikit-learn estimator: let {class_name(estimator)} inherit from "
+            "sklearn.base.BaseEstimator"
+        )
+    return get_tags(estimator)
 
 
 def steps_of(pipeline: Pipeline) -> list[tuple[str, Any]]:

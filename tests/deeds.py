@@ -54,3 +54,12 @@ def mark_and_double(number, marks, deeds):
     if number == deeds.get("interrupt"):
         raise KeyboardInterrupt
     return 2 * number
+
+
+def wait_until(condition, seconds=300):
+    """Wait for something that happens soon, unless the machine has much else to do."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds} s in vain")
+        time.sleep(0.01)

@@ -262,6 +262,8 @@ def test_optional_parameters_are_keyword_only(name, obj):
         if p.name not in ("X", "y", "importances")
     ]
     optional = [p for p in parameters if p.default is not inspect.Parameter.empty]
+    if isinstance(obj, type) and issubclass(obj, tuple):
+        return  # the fields of a named tuple have an order
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in optional)
 
 

@@ -1,6 +1,5 @@
 """Calls in a pool of workers: each result once, whatever joblib delivers."""
 
-import pytest
 from sklearn.utils.parallel import Parallel
 
 from skstab._engine.pool import Pool, open_pool
@@ -34,9 +33,3 @@ def test_numbers_belong_to_their_calls():
             pool.as_finished(divmod, {7: (7, 3), 2: (2, 3), 5: (5, 3)}, lost=None)
         )
     assert results == {7: (2, 1), 2: (0, 2), 5: (1, 2)}
-
-
-@pytest.mark.parametrize(("one_by_one", "size"), [(True, 1), (False, "auto")])
-def test_short_calls_come_in_batches_unless_each_is_to_be_kept(one_by_one, size):
-    with open_pool(2, one_by_one=one_by_one) as pool:
-        assert pool._parallel.batch_size == size

@@ -21,6 +21,7 @@ examples:
   skstab demo                                       a tour on bundled data, in under a minute
   skstab report patients.csv --target outcome       compare selectors on your data
   skstab measure supports.csv                       stability of existing selections
+  skstab study runs.db                              what a checkpoint has, and what failed
 
 `skstab COMMAND --help` shows the options of a command.
 """
@@ -84,6 +85,21 @@ examples:
   skstab measure supports.csv --method conformal --level 0.9
   skstab measure selected.csv --features 5000
 """
+_STUDY = """\
+Show what a checkpoint has: of each study how many runs are made and how many are missing, which
+failed and why, what other processes are making now, and what was under way when a process died.
+The file is one that `checkpoint=` or `skstab report --checkpoint` made.
+
+Runs that failed are kept, and are not made again, until --retry forgets them. --repair removes
+results that can't be read; where the file itself is damaged, it keeps that as FILE.damaged, and
+makes a new one of what can be read. Both need that no other process uses the file.
+"""
+_STUDY_EXAMPLES = """\
+examples:
+  skstab study runs.db
+  skstab study runs.db --retry
+  skstab study runs.db --repair
+"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -118,6 +134,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_demo(commands)
     _add_report(commands)
     _add_measure(commands)
+    _add_study(commands)
     return parser
 
 
@@ -296,6 +313,19 @@ def _add_measure(commands: Any) -> None:
         "--json", action="store_true", help="print JSON instead of a table"
     )
     _add_seed(parser)
+
+
+def _add_study(commands: Any) -> None:
+    parser = _add(commands, "study", "what a checkpoint has", _STUDY, _STUDY_EXAMPLES)
+    parser.add_argument("file", metavar="FILE", help="the checkpoint")
+    parser.add_argument(
+        "--repair", action="store_true", help="remove results that can't be read"
+    )
+    parser.add_argument(
+        "--retry",
+        action="store_true",
+        help="forget runs that failed, so that the next call makes them again",
+    )
 
 
 def _add_resamples(parser: Any) -> None:

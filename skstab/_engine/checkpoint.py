@@ -19,7 +19,14 @@ from typing import Any, Literal, NamedTuple
 from skstab._engine.owners import is_at_work
 from skstab._engine.values import DamagedError, packed, unpacked
 
-__all__ = ["FAILURE", "Checkpoint", "Lease", "Study", "open_checkpoint"]
+__all__ = [
+    "FAILURE",
+    "Checkpoint",
+    "Lease",
+    "Study",
+    "has_our_tables",
+    "open_checkpoint",
+]
 
 FAILURE = "fit_error"  # the field that a value has where its run failed
 
@@ -32,6 +39,7 @@ _TABLES = {
     "leases": "(key BLOB PRIMARY KEY, owner TEXT NOT NULL, since REAL NOT NULL)",
     "studies": "(id BLOB PRIMARY KEY, about TEXT NOT NULL, keys BLOB NOT NULL, begun REAL NOT NULL)",
 }
+_LISTED = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _FIRST_VERSION = {"results"}  # the tables of version 1
 
 
@@ -292,8 +300,7 @@ def _prepare(connection: sqlite3.Connection, name: str) -> None:
     connection.execute("BEGIN")  # one look: another process may be making the file
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    schema = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
-    found = set(schema.fetchmany(100))
+    found = set(connection.execute(_LISTED).fetchmany(100))
     connection.execute("COMMIT")
     if application == 0 and not found:
         connection.execute("PRAGMA synchronous = OFF")  # there is nothing to lose yet
@@ -316,6 +323,16 @@ def _prepare(connection: sqlite3.Connection, name: str) -> None:
         )
     # A killed process loses nothing that was written, a power failure the last results.
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def has_our_tables(path: str) -> bool:
+    """Whether a file, which may be damaged, has the tables of these files and nothing else."""
+    with closing(sqlite3.connect(Path(path).absolute())) as connection:
+        try:
+            found = connection.execute(_LISTED).fetchmany(100)
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
+            return False
+        return set(found) in (_schema(_TABLES), _schema(_FIRST_VERSION))
 
 
 def _schema(tables: Iterable[str]) -> set[tuple[str, str, str, str | None]]:

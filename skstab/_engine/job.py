@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from skstab._compat import RunProgress
 from skstab._random import Seed
 
-__all__ = ["Job", "Part", "Place", "Plan", "Task"]
+__all__ = ["Job", "Made", "Part", "Place", "Plan", "Task"]
 
 
 class Task(NamedTuple):
@@ -55,6 +55,13 @@ class Place(NamedTuple):
 
     part: int
     split: int
+
+
+class Made(NamedTuple):
+    """What came of candidates on one split."""
+
+    place: Place
+    outcomes: dict[int, Any]  # by candidate
 
 
 class Part(NamedTuple):
@@ -104,3 +111,12 @@ class Job(NamedTuple):
     def by_candidate(self, runs: Mapping[int, Any]) -> dict[int, Any]:
         """Runs of one split by candidate, which are given by their numbers."""
         return {n % len(self.candidates): run for n, run in runs.items()}
+
+    def made(self, number: int, outcome: Any) -> Made:
+        """What came of the run of a number."""
+        at, candidate = divmod(number, len(self.candidates))
+        part = 0
+        while at >= len(self.parts[part].splits):
+            at -= len(self.parts[part].splits)
+            part += 1
+        return Made(Place(part, at), {candidate: outcome})

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from skstab._engine.job import Job
 
-__all__ = ["digest_of", "key_of_call", "keys_of", "split_digest", "versions_of"]
+__all__ = ["digest_of", "keys_of", "split_digest", "versions_of"]
 
 # What its text says all of, with the type.
 _WRITTEN = (
@@ -81,11 +81,6 @@ def keys_of(job: Job) -> dict[int, bytes]:
             parts = own + (seeded if is_random else split)
             keys[number] = blake2b(parts, digest_size=16).digest()
     return keys
-
-
-def key_of_call(common: bytes, own: bytes, number: int) -> bytes:
-    """The key of one of several calls: digests of what they have in common and of its own arguments, and its number."""
-    return blake2b(common + own + number.to_bytes(8, "little"), digest_size=16).digest()
 
 
 def split_digest(train: Any, test: Any) -> bytes:

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from joblib import effective_n_jobs
 
-from skstab._engine.job import Job, Place, Plan, Task
+from skstab._engine.job import Job, Made, Place, Plan, Task
 from skstab._engine.keys import keys_of
 from skstab._engine.pool import open_pool
 from skstab._engine.progress import Progress, watched_by
@@ -38,13 +38,6 @@ _unfinished: WeakKeyDictionary[Any, dict[bytes, Any]] = WeakKeyDictionary()
 Warned: TypeAlias = dict[tuple[type[Warning], str], str]  # a text of each kind
 
 
-class Made(NamedTuple):
-    """What came of candidates on one split."""
-
-    place: Place
-    outcomes: dict[int, Any]  # by candidate
-
-
 def make(
     job: Job,
     *,
@@ -53,6 +46,8 @@ def make(
     verbose: int = 0,
     owner: Any = None,
     rounds: Iterable[Sequence[Place]] | None = None,
+    about: str = "",
+    **limits: Any,
 ) -> Generator[Made, None, None]:
     """Make the runs of a job, and yield each as soon as it is there.
 
@@ -71,28 +66,34 @@ def make(
         next one of the same object.
     rounds : iterable of sequences of Place, default=None
         The splits to make before the next round is asked for; None makes all of the job.
+    about : str
+        A line about the fit, for who looks at the checkpoint.
+    **limits : float
+        `max_seconds` and `max_memory` of each run.
     """
+    limits = {name: limit for name, limit in limits.items() if limit is not None}
     places = list(job.places())
     keeps = owner is not None and checkpoint is None
     left = _unfinished.pop(owner, {}) if keeps else {}
     keys = keys_of(job) if checkpoint is not None or left else {}
     unpack = partial(job.plan.unpack, n_features=job.X.shape[1])
     finished: dict[int, Any] = {}  # by the numbers of the runs
-    warned: dict[Any, list[Any]] = {}
-    n_workers, is_over = effective_n_jobs(n_jobs), False
+    is_over = False
     try:
         with (
-            open_stored(checkpoint, keys, pack=job.plan.pack, unpack=unpack) as stored,
-            open_pool(n_jobs, one_by_one=True) as pool,
+            open_stored(
+                checkpoint, keys, pack=job.plan.pack, unpack=unpack, about=about
+            ) as stored,
+            open_pool(n_jobs, **limits) as pool,
         ):
             numbers = [n for place in places for n in job.numbers(place)]
-            stored_runs = stored.read(numbers).items()
-            found = {n: run for n, run in stored_runs if run is not None}
+            found = stored.read(numbers)
             found |= {n: left[keys[n]] for n in numbers if keys.get(n) in left}
-            calls = _calls_of(job, places, found, n_workers)
+            n_workers = effective_n_jobs(n_jobs)
+            calls = _calls_of(job, places, found, n_workers, whole=not limits)
+            workers = _Workers(job, pool, stored, n_workers, in_blocks=not limits)
             n_calls = sum(map(len, calls.values()))
             progress = Progress(owner, n_calls, job.X, job.parts[0].y, verbose)
-            workers = _Workers(job, pool, n_workers, progress)
             for wanted in [places] if rounds is None else rounds:
                 for place in wanted:
                     known = {n: found.pop(n) for n in job.numbers(place) if n in found}
@@ -100,25 +101,16 @@ def make(
                         finished |= known if keeps else {}
                         yield Made(place, job.by_candidate(known))
                 missing = [call for place in wanted for call in calls.get(place, ())]
-                for call, result in workers.made(missing):
-                    progress.done()
-                    _count(result.warned, warned)
-                    runs = {
-                        job.number(call.place, candidate): outcome
-                        for candidate, outcome in result.outcomes.items()
-                    }
+                for number, outcome in workers.made(missing, progress):
                     if keeps and len(finished) * job.X.shape[0] < _KEPT:
-                        finished |= runs
-                    # First, so that whoever takes it has it also where the disk is full.
-                    yield Made(call.place, result.outcomes)
-                    for number, outcome in runs.items():
-                        stored.keep(number, outcome)
+                        finished[number] = outcome
+                    yield job.made(number, outcome)
             progress.end()
             is_over = True
     finally:
         if keeps and finished and not is_over:
             _keep_for_next_time(owner, job, finished)
-    _tell(warned, n_calls)
+    workers.tell_warnings(n_calls)
 
 
 def in_order(job: Job, made: Iterable[Made]) -> Iterator[Made]:
@@ -150,11 +142,20 @@ class _Call(NamedTuple):
     place: Place
     candidates: tuple[int, ...]
 
+    def numbers(self, job: Job) -> list[int]:
+        """The numbers of their runs."""
+        return [job.number(self.place, candidate) for candidate in self.candidates]
+
 
 def _calls_of(
-    job: Job, places: Sequence[Place], found: Mapping[int, Any], n_workers: int
+    job: Job,
+    places: Sequence[Place],
+    found: Mapping[int, Any],
+    n_workers: int,
+    *,
+    whole: bool,
 ) -> dict[Place, list[_Call]]:
-    """What is missing; candidates are divided where there are fewer splits than workers."""
+    """What is missing; candidates are divided where there are fewer splits than workers, or each has its limits."""
     lacking = {
         place: tuple(c for c, n in enumerate(job.numbers(place)) if n not in found)
         for place in places
@@ -164,6 +165,8 @@ def _calls_of(
 
     @cache
     def pieces(those: tuple[int, ...]) -> list[tuple[int, ...]]:
+        if not whole:
+            return [(c,) for c in those]
         if n_pieces == 1 or len(those) == 1:
             return [those]
         return job.plan.pieces({c: job.candidates[c] for c in those}, n_pieces)
@@ -181,65 +184,90 @@ class _Workers:
     ----------
     job : Job
         What they work on.
-    pool : Pool
+    pool : AnyPool
         How they are reached.
+    stored : Stored
+        Where what they make is kept.
     n_workers : int
         How many there are.
-    progress : Progress
-        Who is told when runs begin.
+    in_blocks : bool
+        Whether they may be sent several runs at once.
     """
 
-    def __init__(self, job: Job, pool: Any, n_workers: int, progress: Progress) -> None:
-        self._job, self._pool, self._progress = job, pool, progress
-        self._n_workers = n_workers
+    def __init__(
+        self, job: Job, pool: Any, stored: Any, n_workers: int, *, in_blocks: bool
+    ) -> None:
+        self._job, self._pool, self._stored = job, pool, stored
+        self._n_workers, self._in_blocks = n_workers, in_blocks and n_workers > 1
         self._trees: dict[tuple[int, ...], Any] = {}  # of candidates
+        self._seconds: list[float] = []  # of each run
+        self._lost: list[_Call] = []
+        self._warned: dict[Any, list[Any]] = {}
 
-    def made(self, calls: Sequence[_Call]) -> Iterator[tuple[_Call, Result]]:
-        """Have calls made, and yield what came of each."""
+    def made(
+        self, calls: Sequence[_Call], progress: Progress
+    ) -> Iterator[tuple[int, Any]]:
+        """Have calls made, and yield the number and the outcome of each run."""
         # The first call of each worker is timed; others are sent in blocks, if they are short.
-        n_first = len(calls) if self._n_workers == 1 else self._n_workers
+        n_first = self._n_workers if self._in_blocks else len(calls)
         blocks, rest = [[call] for call in calls[:n_first]], calls[n_first:]
-        seconds: list[float] = []
         while blocks:
-            lost: list[_Call] = []
-            for block, results in self._results(blocks):
-                if isinstance(results, _Lost):
-                    lost += block
-                    continue
-                for call, result in zip(block, results, strict=True):
-                    seconds.append(result.seconds)
-                    yield call, result
-            blocks = [[call] for call in lost]
-            if not blocks:
-                blocks, rest = _in_blocks(rest, seconds, self._n_workers), []
+            yield from self._sent(blocks, progress)
+            blocks, self._lost = [[call] for call in self._lost], []
+            if rest and not blocks:
+                blocks, rest = _in_blocks(rest, self._seconds, self._n_workers), []
 
-    def _results(
-        self, blocks: Sequence[list[_Call]]
-    ) -> Iterator[tuple[list[_Call], list[Result] | _Lost]]:
-        """Send blocks; one whose worker died is lost, unless it is a single call, which has failed."""
+    def _sent(
+        self, blocks: Sequence[list[_Call]], progress: Progress
+    ) -> Iterator[tuple[int, Any]]:
         job = self._job
-        sent = {
-            at: (job.plan, job.X, [self._unit(call) for call in block])
-            for at, block in enumerate(blocks)
-        }
+        units = [[self._unit(call, progress) for call in block] for block in blocks]
         with watched_by(None):  # runs inside of runs are not counted
-            for at, results in self._pool.as_finished(run_block, sent, lost=_Lost):
-                block = blocks[at]
-                if isinstance(results, _Lost) and len(block) == 1:
-                    failed = job.plan.failed(results.error)
-                    outcomes = dict.fromkeys(block[0].candidates, failed)
-                    yield block, [Result(outcomes, 0.0, {})]
-                else:
-                    yield block, results
+            yield from self._stored.made(
+                self._pool,
+                run_block,
+                {at: (job.plan, job.X, units[at]) for at in range(len(blocks))},
+                lost=_Lost,
+                runs={
+                    at: [n for call in block for n in call.numbers(job)]
+                    for at, block in enumerate(blocks)
+                },
+                parts=lambda at, results: self._arrived(blocks[at], results, progress),
+            )
 
-    def _unit(self, call: _Call) -> Unit:
+    def _unit(self, call: _Call, progress: Progress) -> Unit:
         those = call.candidates
         if those not in self._trees:
             named = {c: self._job.candidates[c] for c in those}
             self._trees[those] = self._job.plan.together(named)
         part = self._job.parts[call.place.part]
-        task = part.task(call.place.split, self._progress.begin())
+        task = part.task(call.place.split, progress.begin())
         return Unit(self._trees[those], part.y, task)
+
+    def _arrived(
+        self, block: Sequence[_Call], results: list[Result] | _Lost, progress: Progress
+    ) -> dict[int, Any]:
+        """The outcomes of a block by their numbers; none of one that was lost, but a single call has failed."""
+        if isinstance(results, _Lost):
+            if len(block) > 1:
+                self._lost += block
+                return {}
+            failed = self._job.plan.failed(results.error)
+            results = [Result(dict.fromkeys(block[0].candidates, failed), 0.0, {})]
+        outcomes = {}
+        for call, result in zip(block, results, strict=True):
+            progress.done()
+            self._seconds.append(result.seconds)
+            for kind, text in result.warned.items():
+                self._warned.setdefault(kind, [0, text])[0] += 1
+            for candidate, outcome in result.outcomes.items():
+                outcomes[self._job.number(call.place, candidate)] = outcome
+        return outcomes
+
+    def tell_warnings(self, n_runs: int) -> None:
+        """Warn once of each kind of what runs warned of."""
+        for (category, _), (n_warned, text) in self._warned.items():
+            warn_user(f"{text} (in {n_warned} of {n_runs} runs)", category)
 
 
 class _Lost(NamedTuple):
@@ -310,15 +338,3 @@ def _kinds_of(caught: Iterable[warnings.WarningMessage]) -> Warned:
         text = bounded(str(warning.message))
         kinds.setdefault((warning.category, re.sub(r"[-+.\d]+", "#", text)), text)
     return kinds
-
-
-def _tell(counts: Mapping[Any, Sequence[Any]], n_runs: int) -> None:
-    """Warn once of each kind."""
-    for (category, _), (n_warned, text) in counts.items():
-        warn_user(f"{text} (in {n_warned} of {n_runs} runs)", category)
-
-
-def _count(warned: Warned, counts: dict[Any, list[Any]]) -> None:
-    """Count the runs that warned, by the kind of the warning."""
-    for kind, text in warned.items():
-        counts.setdefault(kind, [0, text])[0] += 1

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -25,30 +24,15 @@ from skstab._engine.alone import (
 )
 from skstab._engine.cluster import DaskPool, active_client
 
-__all__ = ["AnyPool", "Pool", "open_pool", "watched_by"]
+__all__ = ["AnyPool", "Pool", "open_pool"]
 
-Watcher: TypeAlias = Callable[[int, int], None]
 AnyPool: TypeAlias = "Pool | AlonePool | DaskPool"
-
-_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
-
-
-@contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
-    """Call `watcher` with the numbers of finished and of all calls, as these finish in the pools that joblib opens."""
-    before = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(before)
 
 
 @contextmanager
 def open_pool(
     n_jobs: int | None,
-    verbose: int = 0,
     *,
-    one_by_one: bool = False,
     max_seconds: float | None = None,
     max_memory: int | None = None,
 ) -> Iterator[AnyPool]:
@@ -58,11 +42,6 @@ def open_pool(
     ----------
     n_jobs : int or None
         Number of workers.
-    verbose : int, default=0
-        How much joblib prints.
-    one_by_one : bool, default=False
-        Whether each result comes as soon as it is there. joblib sends short calls in batches, which is quicker, but
-        their results come only when the whole batch is done, and are lost with it.
     max_seconds : float, default=None
         What a call may take; one that takes longer is stopped, and is lost.
     max_memory : int, default=None
@@ -77,17 +56,13 @@ def open_pool(
     if limits is not None and type(get_active_backend()[0]) in BACKENDS.values():
         yield AlonePool(joblib.effective_n_jobs(n_jobs), limits)
         return
-    parallel = _workers(n_jobs, verbose=verbose, batch_size=1 if one_by_one else "auto")
-    watcher = _watcher.get()
-    before = _watcher.set(None)  # pools inside a call are not watched
-    try:
-        with parallel:
-            yield Pool(parallel, watcher, limits)
-    finally:
-        _watcher.reset(before)
+    with _workers(n_jobs) as parallel:
+        yield Pool(parallel, limits)
 
 
-def _workers(n_jobs: int | None, **settings: Any) -> joblib.Parallel:
+def _workers(n_jobs: int | None) -> joblib.Parallel:
+    # Each result comes as soon as it is there, and not with those of a batch.
+    settings: dict[str, Any] = {"batch_size": 1}
     # One job is done here, where scikit-learn's settings and the filters of warnings are those of the caller already.
     kind = joblib.Parallel if joblib.effective_n_jobs(n_jobs) == 1 else Parallel
     if isinstance(get_active_backend()[0], BACKENDS["multiprocessing"]):
@@ -105,8 +80,6 @@ class Pool:
     ----------
     parallel : joblib.Parallel
         The workers.
-    watcher : callable, default=None
-        Called with the numbers of finished and of all calls.
     limits : Limits, default=None
         What each call may take.
     """
@@ -114,10 +87,9 @@ class Pool:
     def __init__(
         self,
         parallel: joblib.Parallel,
-        watcher: Watcher | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self._parallel, self._watcher, self._limits = parallel, watcher, limits
+        self._parallel, self._limits = parallel, limits
         self._delayed = delayed if isinstance(parallel, Parallel) else joblib.delayed
 
     @property
@@ -162,7 +134,6 @@ class Pool:
                     for number, result in self._results(work, sent, marks):
                         # joblib may deliver what was finished while a pool broke in the next round, and so twice.
                         if missing.pop(number, None) is not None:
-                            self._tell(len(calls) - len(missing), len(calls))
                             is_lost = isinstance(result, Lost)
                             yield number, lost(result.error) if is_lost else result
                 except TerminatedWorkerError:
@@ -171,10 +142,6 @@ class Pool:
                         suspects[number] = missing.pop(number)
         if suspects:
             yield from self.alone.as_finished(function, suspects, lost=lost)
-
-    def _tell(self, n_done: int, n_calls: int) -> None:
-        if self._watcher is not None:
-            self._watcher(n_done, n_calls)
 
     def _results(
         self,

@@ -116,13 +116,6 @@ class Stored(Generic[Result]):
             {self._keys[n]: value for n, value in values.items() if value is not None}
         )
 
-    def keeping(
-        self, results: Iterable[tuple[int, Result]]
-    ) -> Iterator[tuple[int, Result]]:
-        """Store results as they arrive."""
-        for number, result in results:
-            yield from self._storing({number: result})
-
     def close(self) -> None:
         """Store what arrived last, and leave what was begun to others."""
         arrived, self._arrived = self._arrived, {}

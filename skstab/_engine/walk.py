@@ -13,6 +13,7 @@ import numpy as np
 from skstab._engine.candidates import Family, Sibling
 from skstab._engine.score_times import Meter
 from skstab._engine.together import LastCall, fit_together, is_only_copied
+from skstab._pipelines import fitted
 from skstab._random import Seed, draw_seeds, with_seeds
 
 __all__ = ["Fitted", "GridWalk"]
@@ -158,7 +159,7 @@ def _fit_transform(step: Any, X: Any, y: Any) -> Any:
     return (
         step.fit_transform(X, y)
         if hasattr(step, "fit_transform")
-        else step.fit(X, y).transform(X)
+        else fitted(step, X, y).transform(X)
     )
 
 

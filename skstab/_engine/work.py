@@ -78,12 +78,12 @@ class RunPlan:
         return Run(fit_error=describe(error))
 
     def failed_fit(
-        self, error: Exception, estimator: Any, n_features: int, seconds: float
+        self, error: Exception, estimator: Any, X: Any, seconds: float
     ) -> Run:
         """The outcome of a fit that failed: a selection of nothing where that is the reason, without a score."""
         if self.error_score == "raise":
             raise error
-        emptied = read_emptied(estimator, n_features)
+        emptied = read_emptied(estimator, X.shape[1], X)
         if emptied is None:
             return Run(fit_error=describe(error))
         why = (
@@ -161,7 +161,7 @@ class RunPlan:
                 return Run(chosen.packed(), scores={}, fit_time=fitted.seconds)
             except Exception as unreadable:  # noqa: BLE001  raised below, or kept: the other candidates continue
                 error = unreadable
-        return self.failed_fit(error, fitted.estimator, X.shape[1], fitted.seconds)
+        return self.failed_fit(error, fitted.estimator, X, fitted.seconds)
 
     def _scored(self, run: Run, fitted: Fitted, left_out: RowsLeftOut) -> Run:
         # The last step of a candidate, and with it the score that it has of its own, may be another one.

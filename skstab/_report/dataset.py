@@ -80,6 +80,11 @@ class Dataset:
         )
 
     @property
+    def left_out(self) -> list[str]:
+        """The notes about rows and columns that were left out."""
+        return [note for note in self.notes if "eft out" in note]
+
+    @property
     def has_missing(self) -> bool:
         """Whether a number is missing."""
         return bool(self.X.isna().any(axis=None))

@@ -180,6 +180,7 @@ def make_report(
     every, left_out = compare(plan)
     comparison, table = chosen_of(every, plan), every.frame()
     target = endpoint.name
+    other_notes = [note for note in plan.data.notes if note not in plan.data.left_out]
     about_file = f" in {source}" if source else ""
     found = StabilityReport(
         title=f"Stability of feature selection: {target}{about_file}",
@@ -187,7 +188,7 @@ def make_report(
         candidates=table,
         scoring=score_name(plan.scoring),
         facts=facts(plan, target, len(table), len(comparison.runs), source),
-        notes=[*plan.data.notes, *left_out, *notes(plan, table), OPTIMISM],
+        notes=[*other_notes, *left_out, *notes(plan, table), OPTIMISM],
         code=call_of(plan, endpoint, asked),
         variables=plan.data.variables if plan.data.has_categories else None,
         alerts=alerts,

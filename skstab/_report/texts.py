@@ -13,6 +13,8 @@ from skstab.metrics import get_measure
 if TYPE_CHECKING:
     import pandas as pd
 
+    from skstab._report.dataset import Dataset
+
 OPTIMISM = (
     "Settings were chosen on the same resamples as the scores come from: like the best of any search, these scores are "
     "slightly optimistic. Evaluate the choice on new rows."
@@ -76,7 +78,7 @@ def facts(
     measure = get_measure(plan.measure)
     stability = "agreement of the selected sets, corrected for chance (Nogueira, Sechidis and Brown 2018)"
     return {
-        "Data": f"{f'{source}: ' if source else ''}{plural(len(data.X), 'row')}, {plural(data.X.shape[1], 'feature')}",
+        "Data": " ".join([f"{_sizes(data, source)}.", *data.left_out]),
         "Target": f"{target}, {kind_of_target(data)}",
         "Resamples": f"{plan.n_resamples} bootstrap samples (rows drawn with replacement{strata}{groups}), the same "
         "for all",
@@ -86,6 +88,14 @@ def facts(
         "intervals (jackknife) are about the finite number of resamples",
         "Seed": f"{plan.seed} (of all that is random; the same seed gives the same numbers)",
     }
+
+
+def _sizes(data: Dataset, source: str) -> str:
+    n_variables = len(set(data.variables.values()))
+    about = f"{plural(len(data.X), 'row')}, {plural(n_variables, 'variable')}"
+    if data.has_categories:
+        about += f" ({plural(data.X.shape[1], 'column')} with the levels of categories)"
+    return f"{source}: {about}" if source else about
 
 
 def notes(plan: Plan, table: pd.DataFrame) -> list[str]:

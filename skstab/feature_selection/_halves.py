@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
 from skstab._compat import params_of_rows, take_rows
+from skstab._engine.job import Job, Part, Task
 from skstab._random import seeded
 from skstab._warnings import describe, warn_user
 from skstab.feature_selection._clusters import cluster_walk
 from skstab.feature_selection._paths import path_of
+from skstab.feature_selection._settings import IMPORTANCE
 from skstab.feature_selection._walk import Step, Walk
 from skstab.runs import reading_with, selection_of
 
 __all__ = [
-    "Call",
+    "Asked",
     "Floats",
     "Half",
     "Indices",
-    "Job",
+    "PathPlan",
     "Paths",
-    "Plan",
-    "follow",
-    "half_of",
     "importance_path",
     "importances_of",
     "report_convergence",
@@ -35,15 +36,28 @@ __all__ = [
     "shares_of",
     "shares_together",
     "table_at",
-    "weigh",
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 
 
-class Plan(NamedTuple):
-    """What all subsamples have in common."""
+class Half(NamedTuple):
+    """The walk of a subsample over clusters, and the features that were in at each of its values."""
+
+    walk: Walk
+    features: list[Indices]
+
+
+Outcome: TypeAlias = Half | Floats | Exception
+
+
+class EarlierFailureError(ValueError):
+    """The failure of a subsample that was found in a checkpoint."""
+
+
+class PathPlan(NamedTuple):
+    """What all subsamples have in common: one estimator, which is followed along its path."""
 
     estimator: Any
     open_seeds: Sequence[str]
@@ -56,53 +70,101 @@ class Plan(NamedTuple):
     readers: tuple[Any, ...] = ()  # those of the process that made the plan
     support_from: str = "used"
 
+    def half_of(self, path: Iterator[Step]) -> Half:
+        """Follow a path as far as wanted."""
+        return Half(*cluster_walk(path, self.q, self.codes))
 
-# The arguments of `follow` and `weigh`: a plan, X, y, rows and a seed.
-Call: TypeAlias = tuple[Plan, Any, Any, Any, np.random.SeedSequence]
+    def run(self, estimator: Any, X: Any, y: Any, task: Task) -> dict[int, Outcome]:
+        """Follow the path of one subsample, or weigh its features."""
+        with task.progress.around(None, X, y), reading_with(self.readers):
+            try:
+                return {0: self._outcome(estimator, X, y, task)}
+            except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other subsamples go on
+                return {0: error}
 
+    def _outcome(self, estimator: Any, X: Any, y: Any, task: Task) -> Half | Floats:
+        model = seeded(estimator, self.open_seeds, task.seed)
+        X_rows = _weakened(take_rows(X, task.train), self.weakness, task.seed)
+        y_rows = None if y is None else take_rows(y, task.train)
+        params = params_of_rows(X, self.fit_params, task.train)
+        if self.param_name == IMPORTANCE:
+            model.fit(X_rows, y_rows, **params)
+            return importances_of(model, X_rows, y_rows, self.support_from)
+        along = (self.param_name, self.values)
+        return self.half_of(
+            path_of(model, *along, X_rows, y_rows, params, self.support_from)
+        )
 
-class Half(NamedTuple):
-    """The walk of a subsample over clusters, and the features that were in at each of its values."""
+    def together(self, candidates: Mapping[int, Any]) -> Any:
+        """The estimator, which is the only candidate."""
+        return candidates[0]
 
-    walk: Walk
-    features: list[Indices]
+    def pieces(self, candidates: Mapping[int, Any], n_pieces: int) -> Any:  # noqa: ARG002
+        """A path is followed as a whole."""
+        return [tuple(candidates)]
 
-
-def half_of(path: Iterator[Step], plan: Plan) -> Half:
-    """Follow a path as far as wanted."""
-    return Half(*cluster_walk(path, plan.q, plan.codes))
-
-
-def follow(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Half | Exception:
-    """Follow the path of one subsample."""
-    try:
-        estimator, X_rows, y_rows, params = _prepared(plan, X, y, rows, seed)
-        with reading_with(plan.readers):
-            return half_of(
-                path_of(
-                    estimator,
-                    plan.param_name,
-                    plan.values,
-                    X_rows,
-                    y_rows,
-                    params,
-                    plan.support_from,
-                ),
-                plan,
-            )
-    except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other subsamples go on
+    def failed(self, error: Exception) -> Outcome:
+        """The outcome of a subsample whose worker died."""
         return error
 
+    def identity(self, estimator: Any) -> dict[str, Any]:
+        """What the outcome depends on, apart from data, rows and seed."""
+        # Importances do not depend on the thresholds that are later put to them.
+        is_weighed = self.param_name == IMPORTANCE
+        fit = {
+            f"fit parameter {name}": self.fit_params[name]
+            for name in sorted(self.fit_params)
+        }
+        return fit | {
+            "estimator": clone(estimator),  # without what a fit left in it
+            "seeds": self.open_seeds,
+            "param_name": self.param_name,
+            "param_values": None if is_weighed else (self.values, self.q, self.codes),
+            "weakness": self.weakness,
+            "support_from": self.support_from,
+            "readers": self.readers,
+        }
 
-def weigh(plan: Plan, X: Any, y: Any, rows: Any, seed: Any) -> Floats | Exception:
-    """Importances of the features in one subsample."""
-    try:
-        estimator, X_rows, y_rows, params = _prepared(plan, X, y, rows, seed)
-        estimator.fit(X_rows, y_rows, **params)
-        with reading_with(plan.readers):
-            return importances_of(estimator, X_rows, y_rows, plan.support_from)
-    except Exception as error:  # noqa: BLE001  as above
-        return error
+    def is_random(self, estimator: Any) -> bool:  # noqa: ARG002
+        """Whether the outcome depends on the seed."""
+        return bool(self.open_seeds) or self.weakness != 1
+
+    def pack(self, outcome: Outcome) -> dict[str, Any]:
+        """What is stored of a subsample."""
+        if isinstance(outcome, Exception):
+            return {"fit_error": describe(outcome)}
+        if isinstance(outcome, np.ndarray):
+            return {"importances": outcome}
+        supports, seen, n_unconverged = outcome.walk
+        fields = {"seen": seen, "n_unconverged": n_unconverged}
+        features = _joined("features", outcome.features)
+        return fields | _joined("supports", supports) | features
+
+    def unpack(self, fields: Mapping[str, Any], n_features: int) -> Outcome:  # noqa: ARG002
+        """The subsample that was stored."""
+        if "fit_error" in fields:
+            return EarlierFailureError(fields["fit_error"])
+        if "importances" in fields:
+            importances: Floats = fields["importances"]
+            return importances
+        supports = _separated(fields, "supports")
+        walk = Walk(supports, fields["seen"], fields["n_unconverged"])
+        return Half(walk, _separated(fields, "features"))
+
+
+def _joined(name: str, rows: Sequence[Indices]) -> dict[str, Any]:
+    nothing = np.zeros(0, dtype=np.intp)  # a path may have no steps
+    return {
+        name: np.concatenate([nothing, *rows]),
+        f"{name}_ends": np.cumsum([len(row) for row in rows], dtype=np.intp),
+    }
+
+
+def _separated(fields: Mapping[str, Any], name: str) -> list[Indices]:
+    return [
+        fields[name][start:end]
+        for start, end in pairwise([0, *fields[f"{name}_ends"].tolist()])
+    ]
 
 
 def importances_of(
@@ -122,15 +184,6 @@ def importance_path(importances: Floats, thresholds: Floats) -> Iterator[Step]:
     for threshold in thresholds:
         selected = np.flatnonzero(importances > threshold)
         yield Step(selected, importances[selected])
-
-
-def _prepared(
-    plan: Plan, X: Any, y: Any, rows: Any, seed: Any
-) -> tuple[Any, Any, Any, dict[str, Any]]:
-    estimator = seeded(plan.estimator, plan.open_seeds, seed)
-    X_rows = _weakened(take_rows(X, rows), plan.weakness, seed)
-    y_rows = None if y is None else take_rows(y, rows)
-    return estimator, X_rows, y_rows, params_of_rows(X, plan.fit_params, rows)
 
 
 def _weakened(X: Any, weakness: float, seed: Any) -> Any:
@@ -158,10 +211,14 @@ def report_failures(outcomes: Sequence[Any]) -> Indices:
     if failed:
         warn_user(
             f"{len(failed)} of {len(outcomes)} subsamples failed and are left out; the first one with "
-            f"{describe(failed[0])}",
+            f"{_reason(failed[0])}",
             FitFailedWarning,
         )
     return np.flatnonzero([not isinstance(outcome, Exception) for outcome in outcomes])
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, EarlierFailureError) else describe(error)
 
 
 def report_convergence(halves: Sequence[Half]) -> None:
@@ -212,29 +269,20 @@ def table_at(supports: Sequence[list[Indices]], n_columns: int, place: int) -> A
     )
 
 
-class Job(NamedTuple):
+class Asked(NamedTuple):
     """What is followed on each subsample; the values and their order are None where they are not known yet."""
 
-    plan: Plan
+    plan: PathPlan
     values: Any
     order: Any
     y: Any
     splits: list[Any]
     entropy: Any
 
-    def calls(self, X: Any, key: tuple[int, ...]) -> dict[int, Call]:
-        """What is called for each subsample, by its number."""
-        # Each has its own seed, drawn here, so that it does not matter which worker follows its path.
-        return {
-            number: (
-                self.plan,
-                X,
-                self.y,
-                train,
-                np.random.SeedSequence(self.entropy, spawn_key=(*key, number)),
-            )
-            for number, (train, _) in enumerate(self.splits)
-        }
+    def job(self, X: Any, stream: tuple[int, ...]) -> Job:
+        """The job of the engine, with a stream of randomness of its own."""
+        part = Part(self.y, self.splits, self.entropy, stream)
+        return Job(self.plan, [self.plan.estimator], X, [part])
 
 
 class Paths(NamedTuple):

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from skstab._linear_paths.linear_models import PARAMETERS
+from skstab._pipelines import fitted
 from skstab._statistics import column_deviations
 from skstab.feature_selection._walk import Step
 from skstab.runs import CoefPath, coef_path_of
@@ -37,8 +38,8 @@ def held_path(
     prefix = f"{estimator.steps[-1][0]}__" if is_pipeline else ""
     if is_known_model(estimator) or not _may_be(estimator, param_name):
         return None
-    fitted = clone(estimator).fit(X, y, **fit_params)
-    path = coef_path_of(fitted[-1] if is_pipeline else fitted)
+    held = fitted(clone(estimator), X, y, **fit_params)
+    path = coef_path_of(held[-1] if is_pipeline else held)
     if path is None or param_name not in ("auto", f"{prefix}{path.param_name}"):
         return None
     return path._replace(param_name=HeldName(f"{prefix}{path.param_name}"))
@@ -60,10 +61,9 @@ def steps_of_held_path(
     fit_params: dict[str, Any],
 ) -> Iterator[Step]:
     """What an estimator selects at each of the values, all from one fit; it may stop before the last."""
-    fitted = (
-        clone(estimator).set_params(**{str(param_name): values}).fit(X, y, **fit_params)
-    )
-    path, scale = coef_path_of(fitted), column_deviations(X)
+    holder = clone(estimator).set_params(**{str(param_name): values})
+    path = coef_path_of(fitted(holder, X, y, **fit_params))
+    scale = column_deviations(X)
     for coef in np.abs([] if path is None else path.coefs):
         selected = np.flatnonzero(coef)
         yield Step(selected, coef[selected] * scale[selected])

@@ -26,6 +26,7 @@ from skstab._linear_paths.linear_models import (
     separate_problems,
 )
 from skstab._linear_paths.screening import Problem, screened_path, strongest_penalty
+from skstab._pipelines import fitted
 from skstab.feature_selection._held_paths import HeldName, steps_of_held_path
 from skstab.feature_selection._walk import Step
 from skstab.runs import input_columns, selection_of
@@ -128,7 +129,7 @@ def _pipeline_path(
     """Path of the last step; the steps before it, which no value changes, are fitted once."""
     head = head_of(pipeline)
     X_last = head.fit_transform(X, y)
-    columns = input_columns(head, X.shape[1])
+    columns = input_columns(head, X.shape[1], X)
     for selected, importances in path_of(
         pipeline[-1], param_name, values, X_last, y, {}
     ):
@@ -148,7 +149,7 @@ def _fitted_path(
     if type(estimator) in PARAMETERS and hasattr(estimator, "warm_start"):
         estimator.set_params(warm_start=True)
     for value in values:
-        estimator.set_params(**{param_name: value}).fit(X, y, **fit_params)
+        fitted(estimator.set_params(**{param_name: value}), X, y, **fit_params)
         chosen = selection_of(
             estimator, X, y, support_from=support_from, require_support=True
         )

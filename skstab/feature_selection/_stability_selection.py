@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import closing
 from copy import deepcopy
 from os import PathLike
 from typing import Any, Self
@@ -17,8 +17,9 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import naming
-from skstab._compat import as_indexable
-from skstab._engine.pool import open_pool
+from skstab._compat import CallbackSupportMixin, as_indexable, with_callbacks
+from skstab._engine.make import in_order, make
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import CVLike, Estimator, MatrixLike, RandomState
@@ -43,17 +44,13 @@ from skstab.feature_selection._decoys import (
     with_decoys,
 )
 from skstab.feature_selection._halves import (
-    Call,
-    Job,
+    Asked,
+    PathPlan,
     Paths,
-    Plan,
-    follow,
-    half_of,
     importance_path,
     importances_of,
     report_convergence,
     report_failures,
-    weigh,
 )
 from skstab.feature_selection._held_paths import HeldName, held_path, is_known_model
 from skstab.feature_selection._integrated import (
@@ -79,7 +76,6 @@ from skstab.feature_selection._settings import (
     only_target,
 )
 from skstab.feature_selection._stability_path import stability_along
-from skstab.feature_selection._stored import keys_of_halves, open_halves
 from skstab.feature_selection._walk import walk
 from skstab.model_selection import ComplementaryPairsSplit
 from skstab.runs import CoefPath, registered_readers
@@ -103,7 +99,9 @@ _NOT_ALWAYS = (
 )
 
 
-class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class StabilitySelection(
+    CallbackSupportMixin, MetaEstimatorMixin, SelectorMixin, BaseEstimator
+):
     """Keep the features that a sparse model selects in most halves of the data, with a bound on wrong ones.
 
     A model is fitted along its regularisation path on many halves of the rows. A feature is selected when, at some
@@ -181,7 +179,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         A file in which every finished subsample is stored as it arrives, so that repeating the call follows only the
         missing ones; it is made where there is none. Subsamples are found again by the data, the estimator, the
         parameters, the rows and the seed: give an int `random_state`. Functions and classes count by their names, not
-        by their code. Failed subsamples are not stored. Several fits and processes may share a file on a local disk.
+        by their code. Failed subsamples are kept, too. Several fits and processes may share a file on a local disk.
     n_jobs : int, default=None
         Number of subsamples at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -197,7 +195,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         Ratio between the weakest and the strongest penalty for `param_values="auto"`; None takes 0.01, or 0.001 for
         thresholds on importances.
     verbose : int, default=0
-        Progress messages of joblib.
+        From 1 on, a line on standard error says how far the subsamples are.
 
     Attributes
     ----------
@@ -399,6 +397,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             self._fit(X, y, params)
         return self
 
+    @with_callbacks
     def _fit(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         for name in _NOT_ALWAYS:
             self.__dict__.pop(name, None)
@@ -536,7 +535,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     # -- before the paths ----------------------------------------------------------------------------------------------
 
-    def _job(self, X: Any, y: Any, routed: Any, entropy: Any) -> Job:
+    def _job(self, X: Any, y: Any, routed: Any, entropy: Any) -> Asked:
         """Find out what is followed on which subsamples, and whether the settings are possible."""
         fit_params = routed.estimator.fit
         # Seeded first, so that the search for values and their order is reproducible too.
@@ -547,12 +546,12 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         held = held_path(estimator, self.param_name, X, y, fit_params)
         if self.param_name == "auto" and held is None:
             # Some models have importances only when they are fitted.
-            fitted = (
+            known = (
                 estimator
                 if is_known_model(estimator)
-                else clone(estimator).fit(X, y, **fit_params)
+                else fitted(clone(estimator), X, y, **fit_params)
             )
-            self.param_name_ = name_of_parameter(fitted)
+            self.param_name_ = name_of_parameter(known)
         else:
             self.param_name_ = getattr(held, "param_name", self.param_name)
         values = self._values(estimator, X, y, fit_params, held)
@@ -563,7 +562,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         q = self._check_bounds()
         order = self._order(estimator, X, y, fit_params, values, stops=q is not None)
         strongest_first = None if order is None else values[order]
-        plan = Plan(
+        plan = PathPlan(
             self.estimator,
             open_seeds,
             self.param_name_,
@@ -575,7 +574,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             registered_readers(),
             self.support_from,
         )
-        return Job(plan, values, order, y, splits, entropy)
+        return Asked(plan, values, order, y, splits, entropy)
 
     def _values(
         self,
@@ -588,7 +587,9 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         """The values of the parameter; None for thresholds on importances that are not known yet."""
         # Errors in the data or the estimator are raised here, not in some of the subsamples.
         if self.param_name_ == IMPORTANCE:
-            importances_of(estimator.fit(X, y, **fit_params), X, y, self.support_from)
+            importances_of(
+                fitted(estimator, X, y, **fit_params), X, y, self.support_from
+            )
             return (
                 None
                 if isinstance(self.param_values, str)
@@ -758,11 +759,19 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
 
     # -- the paths -----------------------------------------------------------------------------------------------------
 
-    def _follow(self, job: Job, X: Any, *, key: tuple[int, ...]) -> Paths:
+    def _follow(self, job: Asked, X: Any, *, key: tuple[int, ...]) -> Paths:
         """Follow the path of each subsample."""
-        outcomes = self._outcomes(
-            job.calls(X, key), weigh if job.plan.param_name == IMPORTANCE else follow
+        asked = job.job(X, key)
+        made = make(
+            asked,
+            checkpoint=self.checkpoint,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            owner=self if key == (0,) else None,
+            about=f"StabilitySelection of {type(self.estimator).__name__}",
         )
+        with closing(made):
+            outcomes = [runs[0] for _, runs in in_order(asked, made)]
         numbers = report_failures(outcomes)
         done, values, order = (
             [outcomes[number] for number in numbers],
@@ -773,28 +782,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             values = self._thresholds(done) if values is None else values
             order = np.argsort(-values, kind="stable")
             done = [
-                half_of(importance_path(importances, values[order]), job.plan)
+                job.plan.half_of(importance_path(importances, values[order]))
                 for importances in done
             ]
         report_convergence(done)
         return Paths(done, numbers, values, order)
-
-    def _outcomes(self, calls: dict[int, Call], work: Callable[..., Any]) -> list[Any]:
-        """What came of each subsample: read where it is stored, made where not; in their order."""
-        keys = {} if self.checkpoint is None else keys_of_halves(calls)
-        workers = open_pool(self.n_jobs, self.verbose, one_by_one=bool(keys))
-        with open_halves(self.checkpoint, keys) as stored, workers as pool:
-            made = stored.read(calls)
-            missing = {
-                number: call for number, call in calls.items() if number not in made
-            }
-            # One that kills its worker whenever it is followed is a failed subsample.
-            made.update(
-                stored.keeping(
-                    pool.as_finished(work, missing, lost=lambda error: error)
-                )
-            )
-        return [made[number] for number in calls]
 
     def _thresholds(self, importances: list[Any]) -> Any:
         largest = float(np.max(importances))
@@ -802,7 +794,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             1, self.eps or _LEAST_IMPORTANCE, self.n_values or _N_THRESHOLDS
         )
 
-    def _hold_against_decoys(self, job: Job, X: Any) -> Any:
+    def _hold_against_decoys(self, job: Asked, X: Any) -> Any:
         """Mean selection probability along the path of each feature and of its decoy, one by one of the draws."""
         d, plan = (
             self.n_features_in_,
@@ -1008,7 +1000,7 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         return hasattr(self, "selection_path_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.target_tags = deepcopy(inner.target_tags)
         tags.classifier_tags = deepcopy(
             inner.classifier_tags

@@ -10,6 +10,7 @@ from skstab.inspection._contributions import (
     ImportanceContributions,
     importance_contributions,
 )
+from skstab.inspection._evidence_display import FeatureEvidenceDisplay
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
 from skstab.inspection._fragility import Fragility, FragilityDisplay, fragility
@@ -22,6 +23,7 @@ from skstab.inspection._pareto_display import ParetoFrontDisplay
 from skstab.inspection._path_display import StabilityPathDisplay
 from skstab.inspection._predictions_display import PredictionInstabilityDisplay
 from skstab.inspection._profile_display import StabilityProfileDisplay
+from skstab.inspection._rank_display import RankDisplay
 from skstab.inspection._reference import unpenalised_reference
 from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
@@ -36,6 +38,7 @@ __all__ = [
     "CoSelection",
     "CoSelectionDisplay",
     "DecoyEvidence",
+    "FeatureEvidenceDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
     "Fragility",
@@ -45,6 +48,7 @@ __all__ = [
     "MultiverseDisplay",
     "ParetoFrontDisplay",
     "PredictionInstabilityDisplay",
+    "RankDisplay",
     "ReplicationDisplay",
     "SelectionFrequencyDisplay",
     "StabilityComparisonDisplay",
@@ -77,6 +81,7 @@ DISPLAYS.update(
         "predictions": PredictionInstabilityDisplay.from_predictions,
         "runs: frequencies": SelectionFrequencyDisplay.from_estimator,
         "runs: map": FeatureStabilityMapDisplay.from_estimator,
+        "runs: ranks": RankDisplay.from_runs,
         "runs: raster": SupportRasterDisplay.from_estimator,
         "search": ParetoFrontDisplay.from_search,
     }

@@ -104,6 +104,23 @@ class FeatureReport:
         """The rows of the features to report."""
         return self.table[self.table["reason"] == ""].drop(columns="reason")
 
+    def substitutes(self) -> dict[Any, list[Any]]:
+        """Tell which features can stand for those to report.
+
+        Returns
+        -------
+        substitutes : dict of list
+            For each feature to report the others of its cluster, the most frequently selected first.
+        """
+        core = self.core
+        if "cluster" not in core:
+            return {name: [] for name in core.index}
+        members = self.table.groupby("cluster", sort=False).groups
+        return {
+            name: [other for other in members[cluster] if other != name]
+            for name, cluster in core["cluster"].items()
+        }
+
     @property
     def left_out(self) -> pd.Series[str]:
         """Why the other features that were ever selected are left out, indexed by their names."""

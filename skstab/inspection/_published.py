@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from skstab.inspection._page_parts import (
     Cell,
     Column,
     SortableTable,
-    between,
     listed,
     number,
     plural,
     share,
 )
+from skstab.inspection._plotting import shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,54 +25,46 @@ if TYPE_CHECKING:
     from skstab.runs import Runs
 
 _MOST_PAIRS = 15
+_MOST_SUBSTITUTES = 3
 _MOST_NEAR = 10
 
 
 def published_table(
-    report: FeatureReport, direction: str | None
+    report: FeatureReport, direction: str | None, noun: str
 ) -> SortableTable | None:
-    """The features to publish with direction, frequency, substitutes and evidence; None where there are none."""
+    """The features to publish with direction, evidence and substitutes; None where there are none."""
     core = report.core
     if core.empty:
         return None
-    parts = [
-        _directions(report, direction),
-        _frequencies(core),
-        _substitutes(report),
-        _evidence(core),
-    ]
-    columns = [
-        Column("Feature", is_number=False),
-        *(column for columns, _ in parts for column in columns),
-    ]
-    rows = [
-        [Cell(str(name)), *(cell for _, cells in parts for cell in cells[place])]
-        for place, name in enumerate(core.index)
-    ]
-    return SortableTable(
-        "Features to publish, those with the most evidence first", columns, rows
-    )
+    columns = {
+        noun.capitalize(): [Cell(str(name)) for name in core.index],
+        **_directions(report, direction),
+        **_shares(core),
+        **_substitutes(report),
+        **_carriers(core),
+    }
+    heads = [Column(name, name.startswith("Selected")) for name in columns]
+    caption = f"{noun.capitalize()}s to publish, those with the most evidence first"
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    return SortableTable(caption, heads, rows)
 
 
 _WORDS = {"+": "higher", "-": "lower", "±": "not clear"}
 
 
-def _directions(
-    report: FeatureReport, direction: str | None
-) -> tuple[list[Column], list[list[Cell]]]:
+def _directions(report: FeatureReport, direction: str | None) -> dict[str, list[Cell]]:
     """In which direction a feature goes with the target: alone, and given the others where that differs."""
     core = report.core
     towards = direction or report.towards
     if not towards or not {"direction", "given_others"} & set(core):
-        return [], [[] for _ in range(len(core))]
-    cells = [[Cell(_direction(row))] for _, row in core.iterrows()]
-    about = "alone" if "direction" in core else "given the other features"
-    name = f"Values that go with {towards} ({about}; rank correlation)"
-    return [
-        Column(
-            name if about == "alone" else name.replace("; rank correlation", ""), False
-        )
-    ], cells
+        return {}
+    about = "alone" if "direction" in core else "given the others"
+    cells = [Cell(_direction(row)) for _, row in core.iterrows()]
+    of_classes = towards.endswith("against the others")
+    head = (
+        "Classes with such values" if of_classes else f"Values that go with {towards}"
+    )
+    return {f"{head} ({about})": cells}
 
 
 def _direction(row: pd.Series) -> str:
@@ -82,65 +74,65 @@ def _direction(row: pd.Series) -> str:
         rarely = f" ({agree:.0%} of the runs)" if agree < 1 else ""
         return _WORDS.get(others, "–").replace("not clear", "either") + rarely
     alone = str(row["direction"])
-    words = _WORDS.get(alone, alone or "–")
-    if np.isfinite(row["association_low"]):
-        ends = f"{row['association_low']:.2f} to {row['association_high']:.2f}"
-        words += f" ({row['association']:.2f}, {ends})"
+    words = _WORDS.get(alone) or _of_classes(alone)
     if alone in _WORDS and others in ("+", "-") and others != alone:
-        words += f"; given the others: {_WORDS[others]}"
+        words += f" (given the others: {_WORDS[others]})"
     return words
 
 
-def _frequencies(core: pd.DataFrame) -> tuple[list[Column], list[list[Cell]]]:
-    heads = [
-        Column("Frequency: share of the resamples that selected it"),
-        Column("95% interval"),
-    ]
-    rows = zip(
-        core["frequency"], core["frequency_low"], core["frequency_high"], strict=True
-    )
-    return heads, [[share(value), between(low, high)] for value, low, high in rows]
+def _of_classes(marks: str) -> str:
+    """Which classes higher and lower values mark, from "+a, -b"; levels of a category are named before."""
+    parts = []
+    for part in marks.split("; "):
+        level, _, signs = part.rpartition(": ")
+        names: dict[str, list[str]] = {"+": [], "-": []}
+        for mark in signs.split(", "):
+            names.setdefault(mark[:1], []).append(shorten(mark[1:], 22))
+        words = [
+            f"{_WORDS[sign]}: {', '.join(names[sign])}" for sign in "+-" if names[sign]
+        ]
+        if level:
+            words = [f"{level} in {', '.join(names['+'])}"] if names["+"] else []
+        parts += words
+    return "; ".join(parts) or "–"
 
 
-def _substitutes(report: FeatureReport) -> tuple[list[Column], list[list[Cell]]]:
-    """Other features of the cluster, and how often any of them was selected."""
-    core = report.core
-    if "cluster" not in core:
-        return [], [[] for _ in range(len(core))]
-    members = members_of(report)
-    cells = [
-        [Cell(listed(members[name]) if members[name] else "none"), share(value)]
-        for name, value in core["cluster_frequency"].items()
-    ]
-    return [
-        Column("Substitutes", is_number=False),
-        Column("It or a substitute was selected"),
-    ], cells
-
-
-def members_of(report: FeatureReport) -> dict[Any, list[Any]]:
-    """For each feature to publish the others of its cluster, the most frequently selected first."""
-    by_cluster: dict[Any, list[Any]] = {}
-    clusters = set(report.core["cluster"])
-    table = report.table[report.table["cluster"].isin(clusters)]
-    for name, cluster in table["cluster"].items():
-        by_cluster.setdefault(cluster, []).append(name)
+def _shares(core: pd.DataFrame) -> dict[str, list[Cell]]:
+    """How often halves of the data select a feature, or a substitute, and copies of it without information."""
+    if "decoy" not in core:
+        return {
+            "Selected in resamples": [
+                Cell(f"{value:.0%}", float(value), float(value))
+                for value in core["frequency"]
+            ]
+        }
+    rows = zip(core["halves"], core["decoy"], strict=True)
     return {
-        name: [other for other in by_cluster[cluster] if other != name]
-        for name, cluster in report.core["cluster"].items()
+        "Selected in halves (its decoy)": [
+            Cell(f"{own:.0%} ({decoy:.0%})", float(own), float(own))
+            for own, decoy in rows
+        ]
     }
 
 
-def _evidence(core: pd.DataFrame) -> tuple[list[Column], list[list[Cell]]]:
-    """How often halves of the data select a feature, and copies of it without information."""
-    if "decoy" not in core:
-        return [], [[] for _ in range(len(core))]
-    heads = [
-        Column("Evidence: share of the halves that selected it, or a substitute"),
-        Column("The same of decoys: copies of it without information"),
+def _substitutes(report: FeatureReport) -> dict[str, list[Cell]]:
+    """Other features of the cluster."""
+    found = report.substitutes()
+    if not any(found.values()):
+        return {}
+    cells = [
+        Cell(listed(names, _MOST_SUBSTITUTES) if names else "–")
+        for names in found.values()
     ]
-    rows = zip(core["halves"], core["decoy"], strict=True)
-    return heads, [[share(own), number(decoy)] for own, decoy in rows]
+    return {"Stands also for": cells}
+
+
+def _carriers(core: pd.DataFrame) -> dict[str, list[Cell]]:
+    """The rows that a feature hangs on, where a few do."""
+    if "carried_by" not in core or not core["carried_by"].astype(bool).any():
+        return {}
+    cells = [Cell(str(rows) if rows else "–") for rows in core["carried_by"]]
+    return {"Hangs on rows": cells}
 
 
 # -- what else would do as well ----------------------------------------------------------------------------------------
@@ -219,12 +211,11 @@ def rivals(
     ]
 
 
-def in_words(report: FeatureReport, n_resamples: int) -> str:
+def in_words(report: FeatureReport, noun: str) -> str:
     """How many features to publish, in a sentence."""
     core = report.core
     if core.empty:
-        return "No feature was selected often enough, and more often than copies without information (decoys)."
+        return f"No {noun} was selected often enough, and more often than copies without information (decoys)."
     names = listed(list(core.index), 10)
     unless = ", unless there is a leak (see the alerts)" if report.alerts else ""
-    number = plural(len(core), "feature")
-    return f"{number} of {len(report.table):,}{unless}, over {n_resamples} resamples: {names}."
+    return f"{plural(len(core), noun)} of {len(report.table):,}{unless}: {names}."

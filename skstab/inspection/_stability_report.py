@@ -18,7 +18,8 @@ import sklearn
 
 import skstab
 from skstab._checks import naming
-from skstab.inspection._comparison_display import StabilityComparisonDisplay
+from skstab.inspection._evidence_display import FeatureEvidenceDisplay
+from skstab.inspection._methods_text import methods_text
 from skstab.inspection._page_parts import (
     Cell,
     Column,
@@ -40,7 +41,6 @@ from skstab.inspection._published import (
     turns,
 )
 from skstab.inspection._sources import most_frequent
-from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._verdict import headline, with_score
 from skstab.model_selection import Recommendation
 
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 N_FIRST = 40  # features that are shown at once; the others are collapsed
 N_MOST = 1000  # features that are listed at all, so that a page stays small
-_MOST_PAIRS = 15
 
 
 @dataclass(frozen=True)
@@ -224,6 +223,16 @@ class StabilityReport:
             "signal is not shown."
         )
 
+    def methods(self) -> str:
+        """Write the paragraph for a paper: how this was made.
+
+        Returns
+        -------
+        text : str
+            The paragraph, and after an empty line its references as BibTeX.
+        """
+        return methods_text(self)
+
     def html(self) -> str:
         """Render the page."""
         from jinja2 import Environment, StrictUndefined
@@ -259,7 +268,7 @@ class StabilityReport:
         return (
             ""
             if self.feature_report is None
-            else in_words(self.feature_report, len(self._first_runs))
+            else in_words(self.feature_report, self.noun)
         )
 
     @property
@@ -272,7 +281,57 @@ class StabilityReport:
     def published(self) -> SortableTable | None:
         """The features to publish."""
         found = self.feature_report
-        return None if found is None else published_table(found, self.direction)
+        return (
+            None if found is None else published_table(found, self.direction, self.noun)
+        )
+
+    @property
+    def noun(self) -> str:
+        """What is selected, in a word."""
+        return "feature" if self.variables is None else "variable"
+
+    @property
+    def _known_report(self) -> FeatureReport:
+        if self.feature_report is None:
+            raise AttributeError("this needs a StabilityReport with a feature_report")
+        return self.feature_report
+
+    @cached_property
+    def evidence(self) -> Picture:
+        """What to publish, by how often halves select it and its decoys."""
+        display = FeatureEvidenceDisplay.from_report(self._known_report)
+        table = display.frame()
+        shares = "; ".join(
+            f"{row.feature} {row.share:.0%}" for row in table.head(20).itertuples()
+        )
+        arrows = ""
+        if {"+", "-"} & set(table["direction"]):
+            arrows = f" ▲ higher and ▼ lower values go with {self.direction or self._known_report.towards}."
+        return draw(
+            display,
+            f"Dot plot of the share of the {display.runs} that select each {self.noun}: {shares}.",
+            f"Each {self.noun} to publish, with the share of the {display.runs} that select it or a substitute "
+            f"(in grey).{arrows}",
+        )
+
+    @property
+    def about_published(self) -> str:
+        """What the table of features means, in a few words."""
+        found = self.feature_report
+        said = []
+        if found is not None and "decoy" in found.table:
+            said.append(
+                "A half is a sample of half the rows; a decoy is a copy with the rows in random order, which holds "
+                "no information."
+            )
+        if found is not None and "cluster" in found.table:
+            said.append(
+                f"A {self.noun} stands for those with nearly the same values (correlation of at least 0.9), of which a "
+                "selector takes one or the other: publish them together."
+            )
+        if found is not None and "direction" in found.table:
+            said.append("Directions are by rank correlation, each alone.")
+        return " ".join(said)
 
     @property
     def near(self) -> SortableTable | None:
@@ -342,25 +401,6 @@ class StabilityReport:
         )
 
     @cached_property
-    def forest(self) -> Picture:
-        """Stabilities and their differences."""
-        n = len(self.frame)
-        reference = self.first_selector if n * (n - 1) / 2 > _MOST_PAIRS else None
-        display = StabilityComparisonDisplay.from_comparison(
-            self.comparison, reference=reference
-        )
-        values = "; ".join(
-            f"{name} {row.stability:.2f}" for name, row in self.frame.iterrows()
-        )
-        return draw(
-            display,
-            f"Forest plot of stabilities: {values}. The table has the numbers.",
-            "Stability of each selector with its 95% interval (resampling error) and, below the line, paired "
-            "differences; a filled diamond is a difference that is significant at 5% after adjustment.",
-            labels={"xlabel": "stability, and its differences"},
-        )
-
-    @cached_property
     def front(self) -> Picture:
         """Score and stability of all settings."""
         names = {
@@ -390,28 +430,6 @@ class StabilityReport:
             labels={"ylabel": "stability"},
         )
 
-    @cached_property
-    def maps(self) -> list[Picture]:
-        """Maps of the selectors that select something; a feature has the same colour in all of them."""
-        like = None
-        displays = {}
-        for name in self.frame.index[self.frame["n_features"] > 0]:
-            displays[name] = like = FeatureStabilityMapDisplay.from_estimator(
-                self.comparison.runs_by_name[name], like=like
-            )
-        return [
-            draw(
-                displays[name],
-                f"Feature stability map of {name}: stability {row.stability:.2f}, {row.n_features:.1f} features on "
-                f"average. Most frequent: {', '.join(self._top(self.comparison.runs_by_name[name]))}.",
-                f"{name}: one row per resample, one colour per feature, as wide as its share of the importances.",
-            )
-            for name, row in self.frame.loc[list(displays)].iterrows()
-        ]
-
-    def _top(self, runs: Runs, n: int = 5) -> list[str]:
-        return [str(name) for name in runs.frequencies().nlargest(n).index]
-
     # -- features ------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -425,8 +443,14 @@ class StabilityReport:
             {name: self.comparison.runs_by_name[name].frequencies() for name in names}
         )
 
+    @property
+    def features(self) -> pd.DataFrame:
+        """What to publish, as a table of :func:`feature_report`; empty where nothing is."""
+        core = self._known_report.core
+        return core if self.is_published else core.iloc[:0]
+
     @cached_property
-    def features(self) -> SortableTable:
+    def all_features(self) -> SortableTable:
         """Features that some run selected, the most frequent ones of the recommended selector first."""
         frequencies = self._frequencies
         summary = self._first_runs.summary()
@@ -475,19 +499,21 @@ class StabilityReport:
     @property
     def n_not_listed(self) -> int:
         """Number of rare features that are not listed."""
-        return len(self._frequencies) - self.n_never_selected - len(self.features.rows)
+        return (
+            len(self._frequencies) - self.n_never_selected - len(self.all_features.rows)
+        )
 
     @property
     def first_features(self) -> SortableTable:
         """Most frequent features."""
-        return self.features._replace(rows=self.features.rows[:N_FIRST])
+        return self.all_features._replace(rows=self.all_features.rows[:N_FIRST])
 
     @property
     def other_features(self) -> SortableTable | None:
         """All further ones, if any."""
-        rest = self.features.rows[N_FIRST:]
+        rest = self.all_features.rows[N_FIRST:]
         return (
-            self.features._replace(caption="The features that follow", rows=rest)
+            self.all_features._replace(caption="The features that follow", rows=rest)
             if rest
             else None
         )

@@ -140,7 +140,7 @@ def assess_selector(
         Seed of all resamples, permutations and of what is random in the estimator. An int gives the same result for any
         `n_jobs`.
     verbose : int, default=0
-        Progress messages of joblib.
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -189,6 +189,7 @@ def assess_selector(
         target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
     )
     settings = {
+        "about": f"assess_selector of {type(estimator).__name__}",
         "checkpoint": checkpoint,
         "n_jobs": n_jobs,
         "verbose": verbose,
@@ -310,13 +311,13 @@ def _refit(
         "n_features": X.shape[1],
         "feature_names": _names(X),
         "refit": first.used,
-        "why_no_support": why_no_support(fitted[0]) if first.support is None else None,
+        "why_no_support": why_no_support(fitted[0]) if first.keeps_all else None,
         "estimator_name": type(plan.estimator).__name__,
     }
     # An error where the measure compares what such runs do not have.
     Runs.from_selections([first], **declared).table_for(measure)
     same = all(np.array_equal(first.used, other.used) for other in others)
-    return declared, same and first.support is not None and bool(
+    return declared, same and not first.keeps_all and bool(
         0 < first.used.sum() < X.shape[1]
     )
 
@@ -327,7 +328,7 @@ def _read_fit(plan: RunPlan, model: Any, X: Any, y: Any) -> Reading:
         with naming("estimator", "X", "y"):
             model.fit(X, y)
     except (TypeError, ValueError):
-        emptied = read_emptied(model, X.shape[1])
+        emptied = read_emptied(model, X.shape[1], X)
         if emptied is None:
             raise
         return emptied

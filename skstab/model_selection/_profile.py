@@ -235,7 +235,10 @@ def _ranked_runs(
     )
     part = Part(y, splits, entropy)
     job = Job(plan, [lone_candidate(estimator, names)], X, [part])
-    found = make(job, checkpoint=checkpoint, n_jobs=n_jobs, verbose=verbose)
+    about = f"stability_profile of {type(estimator).__name__}"
+    found = make(
+        job, checkpoint=checkpoint, n_jobs=n_jobs, verbose=verbose, about=about
+    )
     made = [run[0] for _, run in in_order(job, found)]
     runs = collect(
         made,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -35,6 +35,7 @@ from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -346,6 +347,7 @@ class StabilitySearchCV(
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             owner=self,
+            about=f"StabilitySearchCV of {type(self.estimator).__name__}",
         )
         with closing(made):
             for place, runs in in_order(job, made):
@@ -416,7 +418,7 @@ class StabilitySearchCV(
 
     def _refit_best(self, best: Candidate, plan: RunPlan, X: Any, y: Any) -> None:
         estimator = seeded(best.estimator, best.seeds, self._seed_of_refit())
-        self.best_estimator_ = estimator.fit(X, y, **plan.fit_params)
+        self.best_estimator_ = fitted(estimator, X, y, **plan.fit_params)
         self._support = plan.read(self.best_estimator_, X, y).warned().used
 
     def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
@@ -557,7 +559,7 @@ class StabilitySearchCV(
         return hasattr(self, "best_estimator_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

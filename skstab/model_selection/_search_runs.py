@@ -64,7 +64,7 @@ def _refit(
         return Refit({}, fitted.error)
     try:
         chosen = plan.read(fitted.estimator, deepcopy(X) if fitted.alone else X, y)
-        reason = why_no_support(fitted.estimator) if chosen.support is None else None
+        reason = why_no_support(fitted.estimator) if chosen.keeps_all else None
         declared = {"refit": chosen.used, "why_no_support": reason}
         for measure in measures:
             Runs.from_selections([chosen], n_features=X.shape[1], **declared).table_for(

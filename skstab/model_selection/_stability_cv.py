@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -41,6 +41,7 @@ from skstab._engine.work import (
     noise_scale,
     report_failures,
 )
+from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -99,7 +100,8 @@ class StabilityCV(
         ...), another meta-estimator, or a :class:`~sklearn.pipeline.Pipeline` of scalers, selectors and a final model.
         The selection is always reported in terms of the columns of `X`: those that the selectors keep and that the
         final model, where it is sparse, does not drop. A model that drops nothing (ridge, a forest) and has no selector
-        before it can be measured by its weights only.
+        before it can be measured by its weights only. What declares nothing is read by what it does with some rows,
+        see :func:`skstab.runs.selection_of`.
     cv : int, cross-validation generator or iterable, default=None
         How the rows of each run are chosen: a number of folds, a splitter, or an iterable of (train, test) indices, at
         least two. None takes 50 bootstrap samples, stratified for a classifier (or, with `perturb`, 50 times the whole
@@ -151,8 +153,8 @@ class StabilityCV(
         A file in which every finished run is stored as it arrives, so that repeating the call makes only the missing
         runs; it is made where there is none. Runs are found again by the data, the estimator, the parameters, the split
         and the seed: give `cv`, and this object where its estimator is random, an int `random_state`. Functions and
-        classes count by their names, not by their code. Failed runs are not stored. Several fits and processes may
-        share a file on a local disk.
+        classes count by their names, not by their code. Failed runs are kept, too. Several fits, also those of a search
+        or an assessment, and several processes may share a file on a local disk.
     n_jobs : int, default=None
         Number of runs at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -160,7 +162,7 @@ class StabilityCV(
         (a splitter or a score function in there keeps its own randomness). An int gives the same result for any
         `n_jobs` and backend; only liblinear is not reproducible in several threads of one process.
     verbose : int, default=0
-        Progress messages of joblib.
+        From 1 on, a line on standard error says how far the runs are.
 
     Attributes
     ----------
@@ -169,7 +171,10 @@ class StabilityCV(
         `csr_array` only where the table would have more than 10**8 cells.
     importances_ : ndarray of shape (n_runs, n_features)
         How important each feature was in each run, not negative, zero outside the support; None for selectors without
-        weights. A `csr_array` in the same cases. Signed coefficients are in `runs_.coefs`.
+        weights. A `csr_array` in the same cases.
+    runs_ : Runs
+        All that is known of the runs as one value, of which the other attributes are views; `runs_.coefs` has the
+        signed coefficients of linear models with one output, runs × features.
     scores_ : dict of ndarray of shape (n_runs,)
         The scores of each run, by the name of the scorer (`score` for a callable or for `scoring=None`).
     stability_ : float
@@ -380,6 +385,7 @@ class StabilityCV(
             verbose=self.verbose,
             owner=self,
             rounds=rounds(),
+            about=f"StabilityCV of {type(self.estimator).__name__}",
         )
         try:
             with closing(outcomes):
@@ -478,8 +484,8 @@ class StabilityCV(
             np.random.SeedSequence(self._entropy, spawn_key=(1,)),
         )
         with naming("estimator", "X", "y", *plan.fit_params):
-            self.estimator_ = seeded(self.estimator, names, seed).fit(
-                X, y, **plan.fit_params
+            self.estimator_ = fitted(
+                seeded(self.estimator, names, seed), X, y, **plan.fit_params
             )
         chosen = plan.read(self.estimator_, X, y).warned()
         self._declared = {
@@ -488,7 +494,7 @@ class StabilityCV(
             "refit": chosen.used,
             "refit_predictions": self._refit_predictions(X, plan),
             "why_no_support": why_no_support(self.estimator_)
-            if chosen.support is None
+            if chosen.keeps_all
             else None,
             "estimator_name": type(self.estimator_).__name__,
         }
@@ -722,13 +728,13 @@ class StabilityCV(
 
         Parameters
         ----------
-        kind : {"frequencies", "map", "raster"}, default="frequencies"
-            Which picture: the selection frequencies of the features, the feature stability map, or the raster of the
-            supports.
+        kind : {"frequencies", "map", "ranks", "raster"}, default="frequencies"
+            Which picture: the selection frequencies of the features, the feature stability map, the confidence sets of
+            ranks, or the raster of the supports.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a figure.
         **options : dict
-            Parameters of `from_estimator` and of `plot` of that display in :mod:`skstab.inspection`.
+            Parameters of the constructor and of `plot` of that display in :mod:`skstab.inspection`.
 
         Returns
         -------
@@ -789,7 +795,7 @@ class StabilityCV(
         return hasattr(self, "runs_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.regressor_tags = deepcopy(inner.regressor_tags)

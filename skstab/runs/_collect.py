@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skstab._checks import check_support_from, naming
+from skstab._typing import MatrixLike
 from skstab.runs._rows import Row, as_shown, stack_rows
 from skstab.runs._selection import (
     last_step_of,
@@ -22,9 +23,9 @@ from skstab.runs._selection import (
 __all__ = ["collect_supports", "tables_of_estimators"]
 
 
-@naming("source")
+@naming("source", "X")
 def collect_supports(
-    source: Any, *, support_from: str = "used"
+    source: Any, *, X: MatrixLike | None = None, support_from: str = "used"
 ) -> np.ndarray | csr_array:
     """Collect what several runs selected, from what is already fitted.
 
@@ -37,6 +38,10 @@ def collect_supports(
         - fitted selectors, sparse models, or searches or pipelines of them, one for each run;
         - a fitted :class:`sklearn.feature_selection.RFECV`, or a pipeline that ends in one: what it selected in each of
           its splits at the number of features that it chose.
+
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        Rows of the features, which only estimators that do not declare what they use need: they are read by what they
+        do with some of these rows, see :func:`skstab.runs.selection_of`.
     support_from : {"used", "selector"}, default="used"
         What counts as selected, as in :func:`skstab.runs.selection_of`.
 
@@ -71,19 +76,21 @@ def collect_supports(
     supports = (
         _supports_of_splits(source)
         if hasattr(source, "fit")
-        else _supports_of_runs(_estimators(source), support_from)
+        else _supports_of_runs(_estimators(source), X, support_from)
     )
     return as_shown(supports)
 
 
-def tables_of_estimators(fitted: Any, support_from: str) -> tuple[Any, ...]:
+def tables_of_estimators(fitted: Any, X: Any, support_from: str) -> tuple[Any, ...]:
     """Return supports, importances and coefficients where all estimators have them, and the names of the features."""
+    check_support_from(support_from)
     check_support_from(support_from)
     if hasattr(fitted, "fit"):
         names = getattr(fitted, "feature_names_in_", None)
-        return collect_supports(fitted, support_from=support_from), None, None, names
+        supports = collect_supports(fitted, X=X, support_from=support_from)
+        return supports, None, None, names
     runs = _estimators(fitted)
-    supports, n_features = _supports_as_rows(runs, support_from)
+    supports, n_features = _supports_as_rows(runs, X, support_from)
     weights = [_weights_of(run, support_from) for run in runs]
     importances, coefs = zip(*weights, strict=True)
     tables = stack_rows(
@@ -124,18 +131,20 @@ def _estimators(source: Any) -> list[Any]:
     return runs
 
 
-def _supports_of_runs(runs: list[Any], support_from: str) -> Any:
-    rows, n_features = _supports_as_rows(runs, support_from)
+def _supports_of_runs(runs: list[Any], X: Any, support_from: str) -> Any:
+    rows, n_features = _supports_as_rows(runs, X, support_from)
     (table,) = stack_rows([(rows, bool)], n_features)
     return table
 
 
-def _supports_as_rows(runs: list[Any], support_from: str) -> tuple[list[Row], int]:
+def _supports_as_rows(
+    runs: list[Any], X: Any, support_from: str
+) -> tuple[list[Row], int]:
     """Read what each run selected, packed, and the number of features."""
     rows = []
     widths = set()
     for position, run in enumerate(runs):
-        support = _support_of_run(position, run, support_from)
+        support = _support_of_run(position, run, X, support_from)
         rows.append(Row.of(support))
         widths.add(len(support))
     counts = sorted(widths)
@@ -159,7 +168,7 @@ def _supports_as_rows(runs: list[Any], support_from: str) -> tuple[list[Row], in
     return rows, counts[0]
 
 
-def _support_of_run(position: int, run: Any, support_from: str) -> np.ndarray:
+def _support_of_run(position: int, run: Any, X: Any, support_from: str) -> np.ndarray:
     who = f"estimator {position} ({type(run).__name__})"
     if not hasattr(run, "fit"):
         raise TypeError(f"{who} of source is not an estimator")
@@ -167,7 +176,7 @@ def _support_of_run(position: int, run: Any, support_from: str) -> np.ndarray:
         check_is_fitted(run)
     except NotFittedError as error:
         raise NotFittedError(f"{who} is not fitted; perhaps its run failed") from error
-    support = support_of(run, support_from)
+    support = support_of(run, X, support_from)
     if support is None:
         raise ValueError(f"{who}: {why_no_support(run)}")
     return support

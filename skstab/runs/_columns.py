@@ -7,8 +7,9 @@ mix inputs cannot be followed, and the error names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,18 +21,21 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skstab._checks import check_int, naming
 from skstab._compat import take_columns
-from skstab._pipelines import class_name, parts_of, steps_of
-from skstab._typing import FloatArray, IntArray
+from skstab._pipelines import class_name, steps_of
+from skstab._typing import FloatArray, IntArray, MatrixLike
+from skstab.runs._probing import Rows, after, copied_columns
 from skstab.runs._readers import columns_of, read_by_readers
+from skstab.runs._view import few_rows
 
 __all__ = [
     "Mapped",
+    "UnmappedError",
     "combine_parts",
     "input_columns",
+    "keeps_columns",
     "kept_columns",
     "mapped_by_names",
     "output_to_input_columns",
-    "parts_select",
     "scatter_to_input",
     "unread_columns",
 ]
@@ -42,23 +46,29 @@ _NUMBER = re.compile(f"{_OPEN}([0-9]+){_CLOSE}")
 _INPUT = f"{_OPEN}{_CLOSE}"  # in a label, the place of the name of the input
 
 
+class UnmappedError(ValueError):
+    """A step makes outputs of several inputs, or does not say of which."""
+
+
 class Mapped(NamedTuple):
     """The input column of each output column; and labels of the outputs, where a step made several of one input."""
 
     inputs: IntArray
     labels: tuple[str, ...] | None = None
+    selects: bool = False  # whether a selector is among the steps
 
     def then(self, step: Mapped) -> Mapped:
         """Return the same for the outputs of a further step."""
+        selects = self.selects or step.selects
         if self.labels is None and step.labels is None:
-            return Mapped(self.inputs[step.inputs])
+            return Mapped(self.inputs[step.inputs], selects=selects)
         before = self.labels or (_INPUT,) * len(self.inputs)
         after = step.labels or (_INPUT,) * len(step.inputs)
         labels = [
             label.replace(_INPUT, before[i])
             for label, i in zip(after, step.inputs.tolist(), strict=True)
         ]
-        return Mapped(self.inputs[step.inputs], tuple(labels))
+        return Mapped(self.inputs[step.inputs], tuple(labels), selects)
 
     def names(self, input_names: Sequence[Any]) -> list[str]:
         """Name the outputs after their inputs."""
@@ -69,8 +79,10 @@ class Mapped(NamedTuple):
         ]
 
 
-@naming("transformer", "n_features")
-def input_columns(transformer: Any, n_features: int) -> IntArray:
+@naming("transformer", "n_features", "X")
+def input_columns(
+    transformer: Any, n_features: int, X: MatrixLike | None = None
+) -> IntArray:
     """Columns of the input that each output column of a fitted transformer comes from.
 
     Parameters
@@ -79,6 +91,9 @@ def input_columns(transformer: Any, n_features: int) -> IntArray:
         A fitted selector, a scaler, an encoder, or a pipeline, union or column transformer of such steps.
     n_features : int
         Number of columns of its input.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        Rows of its input. A transformer that does not declare where its outputs come from is followed only with them,
+        where its outputs are copies of columns.
 
     Returns
     -------
@@ -97,31 +112,44 @@ def input_columns(transformer: Any, n_features: int) -> IntArray:
             f"transformer must be a fitted object, not a class, got {transformer!r}"
         )
     check_int(n_features, "n_features", least=0)
+    rows = None if X is None else lambda: few_rows(X)
     if isinstance(transformer, Pipeline):
-        return _through(steps_of(transformer), "", n_features).inputs
-    return output_to_input_columns("transformer", transformer, n_features).inputs
+        return _through(steps_of(transformer), "", n_features, rows).inputs
+    return output_to_input_columns("transformer", transformer, n_features, rows).inputs
 
 
-def output_to_input_columns(name: str, step: Any, n_in: int) -> Mapped:
-    """Map a step's output columns to its input columns."""
+def output_to_input_columns(
+    name: str, step: Any, n_in: int, rows: Rows | None = None
+) -> Mapped:
+    """Map a step's output columns to its input columns; `rows` show what it does where it does not say it."""
     if isinstance(step, Pipeline):
-        return _through(steps_of(step), f"{name}__", n_in)
+        return _through(steps_of(step), f"{name}__", n_in, rows)
     if isinstance(step, ColumnTransformer | FeatureUnion):
-        return _side_by_side([Mapped(np.arange(0)), *_parts(name, step, n_in)])
+        return _side_by_side([Mapped(np.arange(0)), *_parts(name, step, n_in, rows)])
     kept = kept_columns(step, n_in)
     if kept is not None:
-        return Mapped(kept)
-    if _keeps_columns(step):
+        return Mapped(kept, selects=True)
+    if keeps_columns(step):
         return Mapped(np.arange(n_in))
-    return _by_name(name, step, n_in)
+    mapped = mapped_by_names(step, n_in)
+    if mapped is not None:
+        return mapped
+    copied = copied_columns(step, n_in, rows)
+    if copied is None:
+        raise UnmappedError(_why_unmapped(name, step))
+    return Mapped(copied, selects=True)
 
 
-def _through(steps: Sequence[tuple[str, Any]], prefix: str, n_in: int) -> Mapped:
+def _through(
+    steps: Iterable[tuple[str, Any]], prefix: str, n_in: int, rows: Rows | None
+) -> Mapped:
     mapped = Mapped(np.arange(n_in))
     for name, step in steps:
+        n_outputs = len(mapped.inputs)
         mapped = mapped.then(
-            output_to_input_columns(f"{prefix}{name}", step, len(mapped.inputs))
+            output_to_input_columns(f"{prefix}{name}", step, n_outputs, rows)
         )
+        rows = after(step, rows)
     return mapped
 
 
@@ -156,18 +184,6 @@ def _has_support(step: Any) -> bool:
     )
 
 
-def parts_select(step: Any) -> bool:
-    """Whether a part of a step selects features."""
-    return any(map(_selects, parts_of(step)))
-
-
-def _selects(step: Any) -> bool:
-    if hasattr(step, "get_support") or _has_support(step):
-        return True
-    read = read_by_readers(step)
-    return (read is not None and read.support is not None) or parts_select(step)
-
-
 def _mask_of(selector: Any, n_in: int) -> Any:
     """Return a selector's support, checked to be a mask of its input."""
     mask = np.asarray(selector.get_support())
@@ -184,29 +200,32 @@ def _mask_of(selector: Any, n_in: int) -> Any:
 
 def _side_by_side(parts: Sequence[Mapped]) -> Mapped:
     inputs = np.concatenate([part.inputs for part in parts])
+    selects = any(part.selects for part in parts)
     if all(part.labels is None for part in parts):
-        return Mapped(inputs)
-    return Mapped(
-        inputs,
-        tuple(
-            label
-            for part in parts
-            for label in part.labels or (_INPUT,) * len(part.inputs)
-        ),
+        return Mapped(inputs, selects=selects)
+    labels = tuple(
+        label for part in parts for label in part.labels or (_INPUT,) * len(part.inputs)
     )
+    return Mapped(inputs, labels, selects)
 
 
 def _parts(
-    name: str, step: ColumnTransformer | FeatureUnion, n_in: int
+    name: str, step: ColumnTransformer | FeatureUnion, n_in: int, rows: Rows | None
 ) -> Iterator[Mapped]:
     """Map the parts of a step that stand side by side, in the order of their output."""
     for inner, part, columns in _parts_with_columns(step, n_in):
         if isinstance(part, str):
             yield Mapped(columns if part == "passthrough" else columns[:0])
         elif len(columns):  # a part without columns is not even fitted
-            yield Mapped(columns).then(
-                output_to_input_columns(f"{name}__{inner}", part, len(columns))
+            seen = None if rows is None else partial(_taken, rows, columns)
+            mapped = output_to_input_columns(
+                f"{name}__{inner}", part, len(columns), seen
             )
+            yield Mapped(columns).then(mapped)
+
+
+def _taken(rows: Rows, columns: IntArray) -> Any:
+    return take_columns(rows(), columns)
 
 
 def _parts_with_columns(
@@ -226,7 +245,7 @@ def _parts_with_columns(
 # -- steps that pass columns on, or expand them ------------------------------------------------------------------------
 
 
-def _keeps_columns(step: Any) -> bool:
+def keeps_columns(step: Any) -> bool:
     """Whether the type of a step already says that it keeps its columns one to one."""
     if isinstance(step, FunctionTransformer):
         # A ufunc works element by element; any other function may move or mix columns.
@@ -236,14 +255,6 @@ def _keeps_columns(step: Any) -> bool:
         )
     names_out = getattr(type(step), "get_feature_names_out", None)
     return names_out is OneToOneFeatureMixin.get_feature_names_out
-
-
-def _by_name(name: str, step: Any, n_in: int) -> Mapped:
-    """Map a step by what it calls its outputs, each of which must be made of one input."""
-    mapped = mapped_by_names(step, n_in)
-    if mapped is None:
-        raise ValueError(_why_unmapped(name, step))
-    return mapped
 
 
 def mapped_by_names(step: Any, n_in: int) -> Mapped | None:

@@ -29,6 +29,9 @@ class Selection(NamedTuple):
         Signed weights of a linear model with one output, as fitted, zero outside the support.
     has_selector : bool
         Whether the support was chosen by a selector rather than by non-zero coefficients.
+    by_probing : bool, default=False
+        Whether the support was found by changing columns and comparing predictions, as the model does not declare what
+        it uses.
 
     See Also
     --------
@@ -52,6 +55,12 @@ class Selection(NamedTuple):
     importances: FloatArray | None
     coef: FloatArray | None
     has_selector: bool
+    by_probing: bool = False
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing drops a feature: no support is known, or all features alter the predictions."""
+        return self.support is None or bool(self.by_probing and np.all(self.support))
 
     @property
     def used(self) -> BoolArray:
@@ -65,6 +74,7 @@ class Selection(NamedTuple):
         parts = [
             f"{np.count_nonzero(used)} of {len(used)} features"
             + ("" if self.support is not None else " used")
+            + (" by probing" if self.by_probing else "")
         ]
         parts += [
             name for name in ("importances", "coef") if getattr(self, name) is not None
@@ -116,8 +126,18 @@ class Reading(NamedTuple):
         """The selected features, or those with an importance."""
         return self.selection.used
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing drops a feature."""
+        return self.selection.keeps_all
+
     def warned(self) -> Self:
-        """Warn where importances could not be read, and return the reading as it is."""
+        """Warn where importances could not be read or the support is by probing, and return the reading as it is."""
+        if self.selection.by_probing and not self.keeps_all:
+            warn_user(
+                "the estimator does not say which features it uses, so the selection was found by probing: a feature "
+                "is selected where changing its values in at most 256 training rows alters the predictions"
+            )
         if self.why_no_importances is not None:
             warn_user(
                 f"there are no importances, because they cannot be read: {self.why_no_importances}"

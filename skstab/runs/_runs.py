@@ -57,6 +57,7 @@ from skstab.runs._fields import (
 from skstab.runs._frames import from_frame, to_long
 from skstab.runs._outputs import Outputs, check_outputs
 from skstab.runs._packed import PackedSelection, Reading, Selection
+from skstab.runs._ranks import rank_columns
 from skstab.runs._repr import html_of
 from skstab.runs._rows import (
     Tables,
@@ -316,7 +317,9 @@ class Runs:
             return cls(supports, importances, coefs=coefs, feature_names=names)
 
     @classmethod
-    def from_estimators(cls, fitted: Any, *, support_from: str = "used") -> Self:
+    def from_estimators(
+        cls, fitted: Any, *, X: MatrixLike | None = None, support_from: str = "used"
+    ) -> Self:
         """Make runs of what is already fitted.
 
         Parameters
@@ -325,6 +328,9 @@ class Runs:
             The result of :func:`~sklearn.model_selection.cross_validate` with `return_estimator=True`; fitted
             selectors, sparse models, searches or pipelines of them, one per run; or a fitted
             :class:`~sklearn.feature_selection.RFECV`, for what it selected in each of its splits.
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            Rows of the features, which only estimators that do not declare what they use need: they are read by what
+            they do with some of these rows, see :func:`selection_of`.
         support_from : {"used", "selector"}, default="used"
             What counts as selected, as in :func:`selection_of`.
 
@@ -333,9 +339,9 @@ class Runs:
         runs : Runs
             With importances, not scaled by the standard deviation of the features, where all estimators have them.
         """
-        with naming("fitted"):
+        with naming("fitted", "X"):
             supports, importances, coefs, names = tables_of_estimators(
-                fitted, support_from
+                fitted, X, support_from
             )
         return cls(supports, importances, coefs=coefs, feature_names=names)
 
@@ -717,6 +723,83 @@ class Runs:
         import pandas as pd
 
         return pd.DataFrame(summary_columns(*self.tables), index=self._index())
+
+    def ranks(
+        self,
+        k: int,
+        *,
+        confidence_level: float = 0.95,
+        n_resamples: int = 1000,
+        random_state: RandomState = None,
+    ) -> pd.DataFrame:
+        """Tabulate how often each feature is among the first k, and which ranks it may have.
+
+        Parameters
+        ----------
+        k : int
+            Number of first places, at most the number of features.
+        confidence_level : float, default=0.95
+            Level of the intervals and of the confidence sets.
+        n_resamples : int, default=1000
+            Number of bootstrap draws of the runs.
+        random_state : int, RandomState instance or None, default=None
+            Seed of the draws.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per feature, indexed by its name, the best mean rank first: its `mean_rank` over the runs, 1 for the
+            most important, features that are not selected share the mean of the ranks that are left; the share of runs
+            that select it and rank it at most k (`top_k`) with Wilson's interval (`top_k_low`, `top_k_high`); the
+            `rank` of its mean rank among all features, and the ends of its confidence set (`rank_low`, `rank_high`).
+
+        Notes
+        -----
+        The true rank of a feature is that of its mean rank over infinitely many such runs. The confidence sets hold the
+        true ranks of *all* features together with the given level [1]_, so that "these ten are the first ten" can be
+        read from them: `rank_high <= 10` in ten rows. They are about the finite number of resamples *of this data
+        set*, not about other data.
+
+        Importances give the ranks. Rankings and orders of entry on a path are importances when they are turned round:
+        the first feature has the largest.
+
+        References
+        ----------
+        .. [1] Mogstad, M., Romano, J. P., Shaikh, A. M. and Wilhelm, D. (2024). Inference for ranks with applications
+           to mobility across neighbourhoods and academic achievement across countries. Review of Economic Studies 91.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skstab.runs import Runs
+        >>> rng = np.random.default_rng(0)
+        >>> importances = np.array([5.0, 3.0, 2.8, 0.1]) + rng.normal(size=(40, 4)) * 0.5
+        >>> runs = Runs(importances > 0, importances.clip(0), feature_names=["a", "b", "c", "d"])
+        >>> runs.ranks(2, random_state=0)[["top_k", "rank", "rank_low", "rank_high"]]
+                 top_k  rank  rank_low  rank_high
+        feature
+        a         1.00     1         1          1
+        b         0.65     2         2          3
+        c         0.35     3         2          3
+        d         0.00     4         4          4
+        """
+        import pandas as pd
+
+        if len(self) < 3:
+            raise ValueError(f"ranks need at least 3 runs, got {len(self)}")
+        columns = rank_columns(
+            self.table_for("canberra"),
+            np.asarray(self.supports, dtype=bool)
+            if isinstance(self.supports, np.ndarray)
+            else self.supports.toarray(),
+            k,
+            confidence_level=confidence_level,
+            n_resamples=n_resamples,
+            random_state=random_state,
+        )
+        table = pd.DataFrame(columns, index=self._index())
+        order = np.lexsort([-table["top_k"], table["mean_rank"]])
+        return table.iloc[order]
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate what was selected, one row for each selected feature of each run.

@@ -11,8 +11,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.cluster import (
+    AffinityPropagation,
+    Birch,
+    BisectingKMeans,
+    KMeans,
+    MeanShift,
+    MiniBatchKMeans,
+)
 from sklearn.cross_decomposition import CCA, PLSCanonical, PLSRegression
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.discriminant_analysis import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+from sklearn.gaussian_process import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+)
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
     BayesianRidge,
     GammaRegressor,
@@ -26,7 +42,25 @@ from sklearn.linear_model import (
     TheilSenRegressor,
     TweedieRegressor,
 )
+from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.naive_bayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+)
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    LocalOutlierFactor,
+    NearestCentroid,
+    RadiusNeighborsClassifier,
+    RadiusNeighborsRegressor,
+)
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from sklearn.svm import SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 from skstab._checks import check_bool, check_support_from, naming
@@ -39,6 +73,7 @@ from skstab.runs._columns import (
 )
 from skstab.runs._outputs import RunOutputs
 from skstab.runs._packed import Reading, Selection
+from skstab.runs._probing import altering_columns
 from skstab.runs._readers import keeps_every_feature
 from skstab.runs._trace import (
     Expanded,
@@ -48,6 +83,7 @@ from skstab.runs._trace import (
     is_fitted,
     known_width,
     trace_of,
+    width_of,
 )
 from skstab.runs._values import (
     Getter,
@@ -55,6 +91,7 @@ from skstab.runs._values import (
     coef_rows,
     declares_weights,
     given_rows,
+    has_values,
     own_rows,
 )
 from skstab.runs._view import UnreadableError, View
@@ -84,6 +121,16 @@ _DENSE = (
     *(SVC, SVR, LinearSVR, NuSVC, NuSVR, OneClassSVM, LinearDiscriminantAnalysis),
     *(CCA, PLSCanonical, PLSRegression),
 )
+# They have no weights, and their form has a part for every feature, so that nothing needs to be probed.
+_FORMS_OF_ALL = (
+    *(BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB),
+    *(GaussianProcessClassifier, GaussianProcessRegressor, KernelRidge),
+    *(KNeighborsClassifier, KNeighborsRegressor, LocalOutlierFactor, NearestCentroid),
+    *(RadiusNeighborsClassifier, RadiusNeighborsRegressor),
+    *(LabelPropagation, LabelSpreading, MLPClassifier, MLPRegressor),
+    *(QuadraticDiscriminantAnalysis, AffinityPropagation, Birch, BisectingKMeans),
+    *(KMeans, MeanShift, MiniBatchKMeans, BayesianGaussianMixture, GaussianMixture),
+)
 
 
 def selection_of(
@@ -107,14 +154,16 @@ def selection_of(
 
     The support is what the estimator uses: the columns that reach the final model and that this model does not drop. A
     sparse linear model drops the columns of which all coefficients are zero, alone or inside wrappers and ensembles
-    (of these a column is used where any member uses it); a model that drops nothing leaves what selectors kept. So a
-    filter in front of a lasso does not hide what the lasso selected.
+    (of these, and of voting, stacking and chains, a column is used where any member uses it); a model that drops
+    nothing leaves what selectors kept. So a filter in front of a lasso does not hide what the lasso selected.
 
     What a part of the estimator keeps is the first of these that exists: what a reader says that was registered by
     :func:`register_reader`; the method `__skstab_selection__` of the object; a reader of this package; `get_support()`;
     `support_` of a transformer, a mask or indices; names of outputs that are some of those of the inputs; the non-zero
-    `coef_`. Importances are read in the same order, after `importance_getter`. Where they exist but cannot be read,
-    they are None with a warning, if the support is known.
+    `coef_`. Where it has none of these, it is read by what it does with some of the rows of `X`: the columns that
+    `transform` passes on unchanged; else the columns whose change alters its predictions, which the selection says
+    (`by_probing`). Importances are read in the same order, after `importance_getter`, and never by what an object does.
+    Where they exist but cannot be read, they are None with a warning, if the support is known.
 
     Parameters
     ----------
@@ -156,6 +205,13 @@ def selection_of(
     --------
     register_reader : How objects of other kinds are read.
 
+    Notes
+    -----
+    Probing uses at most 256 rows, fewer where X has more than 15 000 columns. A model that uses k of d features costs
+    about 2k log2(d) predictions of these rows, and at most 4d; above a million rows predicted, or two billion cells, it
+    is given up with an error. The values of a column change places, so that a feature which matters for few rows only
+    may be missed.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -177,7 +233,7 @@ def selection_of(
         zero_outside=zero_outside,
         support_from=support_from,
     )
-    if check_bool(require_support, "require_support") and reading.support is None:
+    if check_bool(require_support, "require_support") and reading.keeps_all:
         raise ValueError(why_no_support(estimator))
     return reading.warned().selection
 
@@ -232,12 +288,8 @@ def read_run(
     ):
         check_bool(value, name)
     check_support_from(support_from)
-    if X is not None and len(getattr(X, "shape", ())) != 2:
-        raise ValueError(
-            f"X must be None or a 2D array of rows and features, got {X!r}"
-        )
     view = View(X, y)
-    n_features = known_width(estimator) if X is None else view.X.shape[1]
+    n_features = _width_of(estimator, X)
     trace = trace_of(estimator, n_features, view)
     selection, why = _resolve(
         estimator, trace, view, importance_getter, scale_importances, support_from
@@ -245,9 +297,7 @@ def read_run(
     if zero_outside:
         selection = _zeroed(selection)
     if selection.support is None and selection.importances is None:
-        raise ValueError(
-            why or _why_nothing(trace.sources[0].model if trace.sources else estimator)
-        )
+        raise ValueError(why or why_no_support(estimator))
     outputs = (
         None
         if trace.expanded is None
@@ -257,7 +307,9 @@ def read_run(
 
 
 @naming("estimator")
-def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
+def read_emptied(
+    estimator: Estimator, n_features: int, X: MatrixLike | None = None
+) -> Reading | None:
     """Read a pipeline that could not be fitted because its selectors left no feature for the steps after them.
 
     Such a run has selected nothing, which is an answer; left out as a failure, it would make the others look more
@@ -269,6 +321,8 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
         The estimator whose `fit` failed.
     n_features : int
         Number of features of its input.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        The rows of the fit, for steps that are read by what they do with them.
 
     Returns
     -------
@@ -297,7 +351,7 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
     # Of the shortest part that ends with a selector: what comes after it was given no feature.
     for end in range(1, len(fitted) + 1):
         try:
-            trace = trace_of(Pipeline(fitted[:end]), n_features, View(None, None))
+            trace = trace_of(Pipeline(fitted[:end]), n_features, View(X, None))
         except Exception:  # noqa: BLE001  what a failed fit left half done may break in any way when it is read
             return None
         if trace.selected is not None and not len(trace.selected):
@@ -314,6 +368,17 @@ def read_emptied(estimator: Estimator, n_features: int) -> Reading | None:
     return None
 
 
+def _width_of(estimator: Any, X: Any) -> int:
+    if X is None:
+        return known_width(estimator)
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2:
+        raise ValueError(
+            f"X must be None or a 2D array of rows and features, got {X!r}"
+        )
+    return int(shape[1])
+
+
 def _names_in(estimator: Any, X: Any, n_features: int) -> Any:
     names = getattr(X, "columns", None)
     return (
@@ -326,7 +391,7 @@ def _names_in(estimator: Any, X: Any, n_features: int) -> Any:
 def _outputs(expanded: Expanded, names: Any, support_from: str) -> RunOutputs | None:
     """Return which outputs of the last expanding step were selected."""
     after, outputs = expanded
-    support = _support(after, support_from)
+    support = _support(after, support_from).mask
     return (
         None
         if support is None
@@ -334,13 +399,17 @@ def _outputs(expanded: Expanded, names: Any, support_from: str) -> RunOutputs | 
     )
 
 
-def support_of(estimator: Estimator, support_from: str = "used") -> BoolArray | None:
-    """Read the support of a fitted estimator without its data.
+def support_of(
+    estimator: Estimator, X: MatrixLike | None = None, support_from: str = "used"
+) -> BoolArray | None:
+    """Read the support of a fitted estimator, if need be by what it does with rows.
 
     Parameters
     ----------
     estimator : object
         The fitted estimator, as in `selection_of`.
+    X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+        Rows of its features.
     support_from : {"used", "selector"}, default="used"
         What the support is, as in `selection_of`.
 
@@ -349,8 +418,15 @@ def support_of(estimator: Estimator, support_from: str = "used") -> BoolArray | 
     support : ndarray of bool of shape (n_features,) or None
         The selected features; None where the estimator does not select.
     """
-    trace = trace_of(estimator, known_width(estimator), View(None, None))
-    return _support(trace, support_from)
+    trace = trace_of(estimator, _width_of(estimator, X), View(X, None))
+    is_used = support_from == "used" or trace.selected is None
+    if X is None and is_used and _needs_probing(trace.final):
+        raise ValueError(
+            f"{class_name(_innermost(estimator))} does not say which features it uses, which can only be found by what "
+            "it predicts of rows: pass X"
+        )
+    found = _support(trace, support_from)
+    return None if found.keeps_all else found.mask
 
 
 def last_step_of(estimator: Any) -> tuple[Any, IntArray, int]:
@@ -407,22 +483,40 @@ def why_no_support(estimator: Estimator) -> str:
     """
     model = _innermost(estimator)
     name = class_name(model)
-    advice = f"wrap it in a selector, for instance SelectFromModel({name}(...)) or RFE({name}(...))"
-    if not declares_weights(model):
-        advice = (
-            f"wrap it in SequentialFeatureSelector({name}(...)), or put a selector before it in a Pipeline "
-            "(SelectKBest, SelectFromModel with a model that has weights)"
+    before = "put a selector before it in a Pipeline (SelectKBest, SelectFromModel with a model that has weights)"
+    keeps = f"{name} does not select features, it keeps every feature"
+    if any(has_values(model, name) for name in ("coef_", "feature_importances_")):
+        return (
+            f"{keeps}: wrap it in a selector, for instance SelectFromModel({name}(...)) or RFE({name}(...)), choose a "
+            'model with an L1 penalty, or measure its weights or their ranking (measure="pearson", "spearman")'
+        )
+    if _predicts(model):
+        wrap = f"wrap it in SequentialFeatureSelector({name}(...)), "
+        return (
+            f"{keeps}: {wrap if hasattr(model, 'score') else ''}{before}, or pass importance_getter and measure these "
+            'importances (measure="pearson", "spearman")'
         )
     return (
-        f"{name} does not select features, it keeps every feature: {advice}, choose a model with an L1 penalty, or "
-        'measure its weights or their ranking (measure="pearson", "spearman")'
+        f"which features {name} selects is not known, because it has neither a support (get_support) nor weights "
+        "(coef_, feature_importances_)"
+        + (
+            ", and its outputs are not columns of X"
+            if hasattr(model, "transform")
+            else ""
+        )
+        + f": {before}, or declare how it is read (skstab.runs.register_reader)"
     )
+
+
+def _predicts(model: Any) -> bool:
+    return hasattr(model, "predict")
 
 
 def _innermost(estimator: Any) -> Any:
     """Find the model that a selector could be wrapped around: inside pipelines, searches and other wrappers."""
-    model = steps_of(estimator)[-1][1] if isinstance(estimator, Pipeline) else estimator
-    inner = inner_model(model, (known_width(model), None))
+    steps = steps_of(estimator) if isinstance(estimator, Pipeline) else []
+    model = steps[-1][1] if steps else estimator
+    inner = inner_model(model, (width_of(model), None))
     return model if inner is None else _innermost(inner)
 
 
@@ -464,7 +558,8 @@ def _resolve(
     # A getter may lead to the coefficients of a model that keeps them elsewhere, or to those inside a selector.
     known = weights if weights is not None and weights.linear is not None else None
     linear = _linear(_best_source(trace)) if known is None else known
-    support = _support(trace, support_from, known)
+    found = _support(trace, support_from, known)
+    support = found.mask
     try:
         importances = _importances(weights, trace.n_features, scale)
     except UnreadableError as error:
@@ -474,7 +569,8 @@ def _resolve(
     coef = None
     if linear is not None and len(linear.rows) == 1 and not linear.view.expanded:
         coef = scatter_to_input(linear.rows[0], linear.columns, trace.n_features)
-    return Selection(support, importances, coef, has_selector), why
+    selection = Selection(support, importances, coef, has_selector, found.by_probing)
+    return selection, why
 
 
 def _support_if_readable(
@@ -482,9 +578,9 @@ def _support_if_readable(
 ) -> tuple[BoolArray | None, str]:
     """Return the support, or what selectors kept where the coefficients of the final model can't be read."""
     try:
-        return _support(trace, support_from), why
+        return _support(trace, support_from).mask, why
     except UnreadableError:
-        kept = _support(trace, "selector")
+        kept = _support(trace, "selector").mask
         return kept, f"{why}; which features this model drops is not known either"
 
 
@@ -495,28 +591,67 @@ def _zeroed(selection: Selection) -> Selection:
     return selection
 
 
+class _Support(NamedTuple):
+    """The columns that are kept, None where nothing drops one, and whether they were found by probing."""
+
+    mask: BoolArray | None
+    by_probing: bool = False
+
+    @property
+    def keeps_all(self) -> bool:
+        return self.mask is None or bool(self.by_probing and self.mask.all())
+
+
 def _support(
     trace: Trace, support_from: str, known: _Weights | None = None
-) -> BoolArray | None:
+) -> _Support:
     """Return the columns that reach the final model and that it does not drop, or what the last selector kept.
 
-    None where nothing drops a feature; `known` are coefficients that were already read.
+    `known` are coefficients that were already read.
     """
-    if trace.selected is None or support_from == "used":
-        kept = _kept_by_final_model(trace, support_from, known)
-        if kept is not None:
-            return kept
+    n_features = trace.n_features
     columns = trace.left if trace.selected is None else trace.selected
-    return None if columns is None else _mask_of(columns, trace.n_features)
+    reach = None if columns is None else _mask_of(columns, n_features)
+    final = trace.final
+    if final is None or (trace.selected is not None and support_from == "selector"):
+        return _Support(reach)
+    if _needs_probing(final):
+        used = _probed(final)
+        # What alters the predictions by every column leaves the support as it is.
+        if used is None or (reach is not None and used.all()):
+            return _Support(reach)
+        return _Support(_mask_of(final.columns[used], n_features), by_probing=True)
+    kept = _kept_by_final_model(trace, final, support_from, known)
+    return _Support(reach if kept is None else kept)
+
+
+def _needs_probing(final: Source | None) -> bool:
+    """Whether a final model, or a member of it, says nothing of what it uses."""
+    if final is None or final.read is not None:
+        return False
+    if final.traces:
+        return any(_needs_probing(member.final) for member in final.traces)
+    model = final.model
+    return _predicts(model) and not (
+        declares_weights(model) or isinstance(model, _FORMS_OF_ALL)
+    )
+
+
+def _probed(final: Source) -> BoolArray | None:
+    """Return which columns alter the predictions of a model, found only once; None without rows."""
+    if final.view.X is None:
+        return None
+    probed = final.view.probed
+    if id(final.model) not in probed:
+        rows = final.view.few_rows()
+        probed[id(final.model)] = altering_columns(final.model, rows)
+    return probed[id(final.model)]
 
 
 def _kept_by_final_model(
-    trace: Trace, support_from: str, known: _Weights | None
+    trace: Trace, final: Source, support_from: str, known: _Weights | None
 ) -> BoolArray | None:
-    """Return the columns that the final model does not drop; None where it drops none, or where there is no such."""
-    final = trace.final
-    if final is None:
-        return None
+    """Return the columns that the final model does not drop; None where it drops none."""
     others = [s.model for s in trace.sources if s.model is not final.model]
     if known is not None and any(known.linear is model for model in others):
         known = None
@@ -527,7 +662,7 @@ def _kept_by_final_model(
         used = linear.columns[linear.rows.any(axis=0)]
         return _mask_of(used, trace.n_features)
     # Masks of the members of an ensemble are over the columns that it saw.
-    masks = [_support(member, support_from) for member in final.traces]
+    masks = [_support(member, support_from).mask for member in final.traces]
     kept = [mask for mask in masks if mask is not None]
     if not kept or len(kept) < len(masks):
         return None
@@ -537,7 +672,7 @@ def _kept_by_final_model(
 
 def _mask_of(columns: IntArray, n_features: int) -> BoolArray:
     mask = np.zeros(n_features, dtype=bool)
-    mask[columns] = True
+    mask[columns[columns >= 0]] = True
     return mask
 
 
@@ -584,7 +719,7 @@ def _source_weights(source: Source, scale: bool) -> _Weights | None:
         weights = _asked_weights(model, source.traces[0], view, source.getter)
         return weights._replace(columns=columns[weights.columns])
     if source.traces:
-        return _members_weights(source, scale)
+        return _members_weights(source, scale) if source.are_copies else None
     coef = coef_rows(model, len(columns), source.read)
     if coef is not None:
         return _Weights(coef, columns, view, model)
@@ -652,18 +787,3 @@ def _scale(values: FloatArray, view: View) -> None:
     values[columns] *= view.deviations(columns)
     if not np.isfinite(values).all():
         raise ValueError("importances cannot be scaled: X has NaN or infinite values")
-
-
-def _why_nothing(estimator: Any) -> str:
-    name = class_name(estimator)
-    wrapped = (
-        f", SequentialFeatureSelector({name}(...))"
-        if hasattr(estimator, "predict")
-        else ""
-    )
-    return (
-        f"{name} has neither a support (get_support) nor weights (coef_, feature_importances_), so the features that "
-        "it selected are unknown: put a selector before it in a Pipeline (SelectFromModel with a model that has "
-        f"weights, SelectKBest{wrapped}), pass importance_getter, or declare how it is read "
-        "(skstab.runs.register_reader)"
-    )

@@ -10,23 +10,33 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.pipeline import Pipeline
+from sklearn.multioutput import ClassifierChain, RegressorChain
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skstab._pipelines import class_name, steps_of
 from skstab._typing import IntArray
 from skstab.runs._columns import (
     Mapped,
+    UnmappedError,
+    keeps_columns,
     kept_columns,
     mapped_by_names,
     output_to_input_columns,
-    parts_select,
     unread_columns,
 )
 from skstab.runs._packed import Selection
+from skstab.runs._probing import copied_columns
 from skstab.runs._readers import columns_of, read_by_readers
 from skstab.runs._values import Getter, declares_weights, own_width
 from skstab.runs._view import Take, TakeRows, View, is_sampler
@@ -39,7 +49,15 @@ __all__ = [
     "is_fitted",
     "known_width",
     "trace_of",
+    "width_of",
 ]
+
+
+# Their members are different models, whose weights have no common scale, or see more than the features.
+_UNIONS = (
+    *(StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor),
+    *(ClassifierChain, RegressorChain),
+)
 
 
 class Source(NamedTuple):
@@ -51,6 +69,7 @@ class Source(NamedTuple):
     getter: Getter = "auto"
     # Of the members of an ensemble; or of `model`, where a selector brought its own getter.
     traces: tuple[Trace, ...] = ()
+    are_copies: bool = True  # whether the members are copies of one model
     read: Selection | None = None  # what a reader said of the model
 
 
@@ -68,16 +87,23 @@ class Trace(NamedTuple):
 
     def inside(self, columns: IntArray, n_features: int) -> Trace:
         """Return the same in the wider space whose `columns` are this one's features."""
-        selected = None if self.selected is None else columns[self.selected]
-        sources = (s._replace(columns=columns[s.columns]) for s in self.sources)
+        selected = None if self.selected is None else _inside(self.selected, columns)
+        sources = (
+            s._replace(columns=_inside(s.columns, columns)) for s in self.sources
+        )
         final = self.final
         if final is not None:
-            final = final._replace(columns=columns[final.columns])
-        left = None if self.left is None else columns[self.left]
+            final = final._replace(columns=_inside(final.columns, columns))
+        left = None if self.left is None else _inside(self.left, columns)
         expanded = (
             None if self.expanded is None else self.expanded.inside(Mapped(columns))
         )
         return Trace(n_features, selected, tuple(sources), final, expanded, left)
+
+
+def _inside(inner: IntArray, columns: IntArray) -> IntArray:
+    # What a member of a chain sees besides the features stays -1.
+    return np.where(inner < 0, -1, columns[inner]) if len(columns) else inner
 
 
 class Expanded(NamedTuple):
@@ -123,22 +149,31 @@ def _trace_unread(estimator: Any, n_features: int, view: View) -> Trace:
     kept = unread_columns(estimator, n_features)
     if kept is not None:
         return _trace_selector(estimator, kept, n_features, view)
-    if parts_select(estimator):
-        return Trace(
-            n_features,
-            output_to_input_columns("estimator", estimator, n_features).inputs,
-            (),
-        )
+    inner = None
     if not declares_weights(estimator):
         inner = inner_model(estimator, (n_features, None))
-        if inner is not None:
-            return trace_of(inner, n_features, view.towards(estimator))
-        mapped = (
-            None if _is_model(estimator) else mapped_by_names(estimator, n_features)
-        )
-        if mapped is not None and _drops(estimator, n_features, mapped.inputs):
-            return Trace(n_features, mapped.inputs, ())
+    if inner is None or not _is_model(estimator):
+        passed_on = _passed_on(estimator, n_features, view)
+        if passed_on is not None:
+            return Trace(n_features, passed_on, ())
+    if inner is not None:
+        return trace_of(inner, n_features, view.towards(estimator))
     return _trace_model(estimator, n_features, view)
+
+
+def _passed_on(estimator: Any, n_features: int, view: View) -> IntArray | None:
+    """Return the columns that a transformer passes on; None for one that drops none by what it declares."""
+    rows = None if view.X is None else view.few_rows
+    if isinstance(estimator, ColumnTransformer | FeatureUnion):
+        mapped = output_to_input_columns("estimator", estimator, n_features, rows)
+        is_selection = mapped.selects or _drops(estimator, n_features, mapped.inputs)
+        return mapped.inputs if is_selection else None
+    if keeps_columns(estimator):
+        return None
+    named = None if _is_model(estimator) else mapped_by_names(estimator, n_features)
+    if named is None:
+        return copied_columns(estimator, n_features, rows)
+    return named.inputs if _drops(estimator, n_features, named.inputs) else None
 
 
 # -- pipelines ---------------------------------------------------------------------------------------------------------
@@ -173,8 +208,15 @@ def _trace_steps(
             )
             columns = columns[kept]
             continue
-        mapped = output_to_input_columns(name, step, len(columns))
-        selects = selects or parts_select(step)
+        rows = None if view.X is None else view.few_rows
+        try:
+            mapped = output_to_input_columns(name, step, len(columns), rows)
+        except UnmappedError:
+            if position < len(steps):
+                raise
+            # Nothing comes after it that could drop some of what reaches it.
+            return Trace(n_features, columns if selects else None, sources, left=left)
+        selects = selects or mapped.selects
         if mapped.labels is not None:
             before = Mapped(columns).then(mapped)
             rest = _trace_steps(
@@ -232,7 +274,7 @@ def _trace_selector(
     if read is not None and (read.importances is not None or read.coef is not None):
         return Trace(n_features, selected, (Source(selector, every, view, read=read),))
     inner = inner_model(selector, (n_features, len(selected)))
-    width = own_width(selector) if inner is None else _width(inner)
+    width = own_width(selector) if inner is None else width_of(inner)
     saw_all = width == n_features or width != len(selected)
     columns, view = (
         (every, view) if saw_all else (selected, view.then(selector, selected))
@@ -248,37 +290,39 @@ def _trace_selector(
 
 
 def _trace_model(model: Any, n_features: int, view: View) -> Trace:
-    """Trace a model with weights, or one whose members are copies of such a model."""
-    traces = (
-        ()
-        if declares_weights(model)
-        else tuple(_trace_members(model, n_features, view))
-    )
+    """Trace a model with weights, or one that is made of members."""
+    traces: tuple[Trace, ...] = ()
+    if not declares_weights(model):
+        members = _members_with_columns(model, n_features)
+        traces = tuple(_trace_members(model, members, n_features, view))
     kept = [trace.selected for trace in traces if trace.selected is not None]
     selected = (
         np.unique(np.concatenate(kept)) if kept and len(kept) == len(traces) else None
     )
-    source = Source(model, np.arange(n_features), view, traces=traces)
+    source = Source(
+        model,
+        np.arange(n_features),
+        view,
+        traces=traces,
+        are_copies=not isinstance(model, _UNIONS),
+    )
     return Trace(n_features, selected, (source,), source)
 
 
-def _trace_members(ensemble: Any, n_features: int, view: View) -> Iterable[Trace]:
+def _trace_members(
+    ensemble: Any,
+    members: Iterable[tuple[Any, IntArray]],
+    n_features: int,
+    view: View,
+) -> Iterable[Trace]:
     every = np.arange(n_features)
-    members = _members(ensemble)
-    subsets = getattr(ensemble, "estimators_features_", None)
-    subsets = [every] * len(members) if subsets is None else subsets
-    # A chain's members also see earlier outputs: those are not features of the input.
-    if any(
-        _width(m) not in (None, len(columns))
-        for m, columns in zip(members, subsets, strict=True)
-    ):
-        return
-    for number, (member, columns) in enumerate(zip(members, subsets, strict=True)):
-        saw = (
-            view
-            if np.array_equal(columns, every)
-            else view.then(Take(columns), columns)
-        )
+    for number, (member, columns) in enumerate(members):
+        if (columns < 0).any():
+            saw = View(None, None)
+        elif np.array_equal(columns, every):
+            saw = view
+        else:
+            saw = view.then(Take(columns), columns)
         if _resamples(member):
             saw = saw.then(TakeRows(ensemble.estimators_samples_[number]))
         yield trace_of(member, len(columns), saw).inside(columns, n_features)
@@ -290,11 +334,40 @@ def _resamples(member: Any) -> bool:
     )
 
 
-def _members(ensemble: Any) -> list[Any]:
+def _members_with_columns(ensemble: Any, n_features: int) -> list[tuple[Any, IntArray]]:
+    """Members of an ensemble with the features each of them saw, -1 for what is not one of the input; or nothing."""
+    every = np.arange(n_features)
+    if isinstance(ensemble, _UNIONS):
+        members = [
+            (one, _padded(every, width_of(one), at_end=True))
+            for one in ensemble.estimators_
+        ]
+        if getattr(ensemble, "passthrough", False):
+            last = ensemble.final_estimator_
+            members.append((last, _padded(every, width_of(last), at_end=False)))
+        return members
+    copies = _copies(ensemble)
+    subsets = getattr(ensemble, "estimators_features_", None)
+    subsets = [every] * len(copies) if subsets is None else list(subsets)
+    # Of members that cannot be matched with what they saw nothing is known.
+    if len(subsets) != len(copies) or any(
+        width_of(copy) not in (None, len(columns))
+        for copy, columns in zip(copies, subsets, strict=True)
+    ):
+        return []
+    return list(zip(copies, subsets, strict=True))
+
+
+def _padded(every: IntArray, width: int | None, *, at_end: bool) -> IntArray:
+    """Return the features, and -1 for predictions of other members beside them."""
+    others = np.full((width or len(every)) - len(every), -1)
+    return np.concatenate([every, others] if at_end else [others, every])
+
+
+def _copies(ensemble: Any) -> list[Any]:
     """Fitted copies of the one model that an ensemble (or a multi-class wrapper) is made of."""
     if hasattr(ensemble, "calibrated_classifiers_"):
         return [member.estimator for member in ensemble.calibrated_classifiers_]
-    # `estimators` (voting, stacking) are different models: their weights have no common scale.
     if not hasattr(ensemble, "estimator"):
         return []
     # A class that is always or never there has a constant in place of a model: no feature weighs in it.
@@ -319,7 +392,7 @@ def inner_model(wrapper: Any, widths: tuple[int | None, ...]) -> Any:
     """Return the fitted model that a wrapper hands its features to, or None; `widths` are how many it may take."""
     for attribute in ("best_estimator_", "estimator_", "regressor_"):
         inner = getattr(wrapper, attribute, None)
-        if inner is not None and is_fitted(inner) and _width(inner) in widths:
+        if inner is not None and is_fitted(inner) and width_of(inner) in widths:
             return inner
     return None
 
@@ -333,11 +406,11 @@ def is_fitted(model: Any) -> bool:
     return True
 
 
-def _width(estimator: Any) -> int | None:
+def width_of(estimator: Any) -> int | None:
     """Return the number of features a fitted estimator takes, or None where it is unknown."""
     if isinstance(estimator, Pipeline):
         steps = steps_of(estimator)
-        return _width(steps[0][1]) if steps else None
+        return width_of(steps[0][1]) if steps else None
     if hasattr(estimator, "n_features_in_"):
         return int(estimator.n_features_in_)
     if hasattr(estimator, "get_support"):
@@ -347,7 +420,7 @@ def _width(estimator: Any) -> int | None:
 
 def known_width(estimator: Any) -> int:
     """Return the number of features a fitted estimator takes."""
-    width = _width(estimator)
+    width = width_of(estimator)
     if width is None:
         raise ValueError(
             f"the number of features that {class_name(estimator)} takes is unknown"

@@ -25,6 +25,7 @@ __all__ = [
     "coef_rows",
     "declares_weights",
     "given_rows",
+    "has_values",
     "own_rows",
     "own_width",
 ]
@@ -87,6 +88,11 @@ def _own(model: Any) -> tuple[str | None, Any]:
             return name, values
     scores = getattr(model, "scores_", None) if hasattr(model, "get_support") else None
     return ("scores_", scores) if isinstance(scores, np.ndarray) else (None, None)
+
+
+def has_values(model: Any, name: str) -> bool:
+    """Whether an attribute is there and can be computed."""
+    return _attribute(model, name) is not None
 
 
 def _attribute(model: Any, name: str) -> Any:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -20,17 +20,20 @@ from skstab._compat import take_rows
 from skstab._pipelines import class_name
 from skstab._random import random_parameters
 from skstab._statistics import column_deviations
-from skstab._typing import FloatArray, IntArray
+from skstab._typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Take",
     "TakeRows",
     "UnreadableError",
     "View",
+    "few_rows",
     "is_sampler",
     "reading_same_rows",
 ]
 
+# Of the rows that show how a fitted object behaves.
+_MOST_ROWS, _MOST_CELLS = 256, 4_000_000
 _shared: ContextVar[SameRows | None] = ContextVar("shared", default=None)
 
 
@@ -94,6 +97,8 @@ class View:
     steps: tuple[Passed, ...] = ()
     targets: tuple[Any, ...] = ()
     expanded: bool = False  # whether a step made several columns of one
+    # What was found of models by probing, by the id of the model.
+    probed: dict[int, BoolArray] = field(default_factory=dict, compare=False)
 
     def then(
         self, step: Any, kept: IntArray | None = None, *, expands: bool = False
@@ -126,8 +131,13 @@ class View:
                 )
         return X, self._target(y)
 
+    def few_rows(self) -> Any:
+        """Some of the rows as the model saw them, whatever rows samplers added or dropped."""
+        steps = tuple(step for step in self.steps if hasattr(step.step, "transform"))
+        return replace(self, X=few_rows(self.X), y=None, steps=steps).data()[0]
+
     def _target(self, y: Any) -> Any:
-        for transformer in self.targets:
+        for transformer in () if y is None else self.targets:
             y = np.asarray(transformer.transform(np.asarray(y).reshape(len(y), -1)))
             y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         return y
@@ -149,6 +159,14 @@ class View:
         if shared is not None and shared.X is self.X:
             return np.asarray(shared.deviations[wanted])
         return column_deviations(self.X, wanted)
+
+
+def few_rows(X: Any) -> Any:
+    """Return rows at equal distances, fewer where there are many columns."""
+    n_rows = min(_MOST_ROWS, max(16, _MOST_CELLS // max(1, X.shape[1])))
+    if X.shape[0] <= n_rows:
+        return X
+    return take_rows(X, np.linspace(0, X.shape[0] - 1, n_rows).astype(np.int64))
 
 
 # -- steps that change rows --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ import skstab
 from skstab._cli import _measure_command, _terminal
 from skstab._cli._arguments import SELECTORS
 from skstab._report.selectors import SETTINGS
+from tests.deeds import wait_until
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments, **options):
@@ -140,6 +144,44 @@ def test_ctrl_c_ends_with_a_line_and_status_130(monkeypatch, command):
 
     monkeypatch.setattr(_measure_command, "run", interrupted)
     assert command("measure", "x.csv") == (130, "", "skstab: interrupted\n")
+
+
+BUSY = """
+import sys
+from skstab.__main__ import main
+from skstab._cli import _measure_command
+from skstab._engine.pool import open_pool
+from tests.deeds import mark_and_double
+
+def run(_):
+    limits = {"max_seconds": 1000} if sys.argv[2] == "alone" else {}
+    with open_pool(2, **limits) as pool:
+        calls = {n: (n, sys.argv[1], {"seconds": 900}) for n in range(2)}
+        dict(pool.as_finished(mark_and_double, calls, lost=None))
+
+_measure_command.run = run
+sys.exit(main(["measure", "x.csv"]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are asked by signals")
+@pytest.mark.parametrize(
+    ("name", "workers"), [("SIGTERM", "together"), ("SIGHUP", "alone")]
+)
+def test_who_asks_the_command_to_end_leaves_no_child(tmp_path, name, workers):
+    psutil = pytest.importorskip("psutil")
+    number = getattr(signal, name)
+    command = [sys.executable, "-c", BUSY, str(tmp_path), workers]
+    with subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as process:
+        wait_until(lambda: len(os.listdir(tmp_path)) == 2)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) >= 2
+        process.send_signal(number)
+        assert process.stderr.read() == "skstab: interrupted\n"
+    assert process.returncode == 128 + number
+    assert not psutil.wait_procs(children, timeout=300)[1]
 
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])

@@ -24,10 +24,10 @@ from sklearn.tree import ExtraTreeRegressor
 
 from skstab._engine.values import packed, unpacked
 from skstab.feature_selection import StabilitySelection
-from skstab.feature_selection._halves import Half
-from skstab.feature_selection._stored import _fields_of, _outcome_of
+from skstab.feature_selection._halves import Half, PathPlan
 from skstab.feature_selection._walk import Walk
-from tests.model_selection.slow import Disturbed, pids_of, wait_until
+from tests.deeds import wait_until
+from tests.model_selection.slow import Disturbed, pids_of
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:the expected number of wrong features is not controlled",
@@ -83,10 +83,7 @@ def test_the_same_bits_from_a_checkpoint(tmp_path, monkeypatch, case):
     found = StabilitySelection(estimator, **{**FEW, **params}).fit(X, y)
     stored = clone(found).set_params(checkpoint=tmp_path / "file")
     assert_same(clone(stored).fit(X, y), found)
-    for work in ("follow", "weigh"):
-        monkeypatch.setattr(
-            f"skstab.feature_selection._stability_selection.{work}", None
-        )
+    monkeypatch.setattr("skstab._engine.make.run_block", None)
     assert_same(clone(stored).fit(X, y), found)
 
 
@@ -112,7 +109,8 @@ def test_a_half_is_read_as_it_was_written(steps, seen, n_unconverged):
         Walk([some for some, _ in steps], seen, n_unconverged),
         [some for _, some in steps],
     )
-    back = _outcome_of(unpacked(packed(_fields_of(half))))
+    plan = PathPlan(Lasso(), (), "alpha", None, {}, None, 1.0, np.arange(51))
+    back = plan.unpack(unpacked(packed(plan.pack(half))), 51)
     assert back.walk.n_unconverged == n_unconverged
     pairs = [
         (back.walk.supports, half.walk.supports),
@@ -250,17 +248,17 @@ class Missing(CountingKBest):
         return self
 
 
-def test_failed_halves_are_tried_again(tmp_path):
+def test_failed_halves_are_found_too(tmp_path):
     X, y = make_data()
     selection = kbest(
         tmp_path / "file", estimator=Missing(f_regression), resampling=KFold(5)
     )
-    for expected in (5, 1):
-        with pytest.warns(FitFailedWarning, match="row 0 is missing"):
+    for expected in (5, 0):
+        with pytest.warns(
+            FitFailedWarning, match="first one with RuntimeError: row 0 is missing"
+        ):
             assert new_halves(selection, X, y) == expected
-    Missing.fails[0] = False
-    assert [new_halves(selection, X, y) for _ in range(2)] == [1, 0]
-    assert selection.n_subsamples_ == 5
+        assert selection.n_subsamples_ == 4
 
 
 def test_refuses_what_is_not_a_checkpoint(tmp_path):

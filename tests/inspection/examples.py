@@ -7,11 +7,13 @@ from skstab.feature_selection import StabilityCalibration
 from skstab.inspection import (
     CalibrationDisplay,
     CoSelectionDisplay,
+    FeatureEvidenceDisplay,
     FeatureStabilityMapDisplay,
     FragilityDisplay,
     MultiverseDisplay,
     ParetoFrontDisplay,
     PredictionInstabilityDisplay,
+    RankDisplay,
     ReplicationDisplay,
     SelectionFrequencyDisplay,
     StabilityComparisonDisplay,
@@ -48,6 +50,9 @@ CURVE = pd.DataFrame(
         ("chance", 25, 0.1, np.nan, np.nan),
     ],
     columns=["kind", "n_rows", "stability", "low", "high"],
+)
+IMPORTANCES = (
+    np.random.default_rng(1).random((20, len(HOSTILE))) + np.arange(len(HOSTILE)) / 2
 )
 PARTS = pd.DataFrame(
     [
@@ -86,6 +91,14 @@ DISPLAYS = [
     FragilityDisplay(
         pd.DataFrame(RNG.uniform(-1, 1, (6, 6)), index=HOSTILE, columns=HOSTILE)
     ),
+    FeatureEvidenceDisplay(
+        [1, 0.9, 0.8, 0.7, 0.6, 0.5],
+        decoys=[0.1, np.nan, 0.2, 0.2, 0.2, 0.3],
+        directions=["+", "-", "±", "a: +b", "", "+"],
+        substitutes=[HOSTILE[3:], [], HOSTILE[:1], [], [], []],
+        fragility=[np.nan, 1, 3, np.nan, np.nan, np.nan],
+        feature_names=HOSTILE,
+    ),
     FeatureStabilityMapDisplay.from_importances(SUPPORTS, feature_names=HOSTILE),
     SupportRasterDisplay.from_supports(
         {"$a$": SUPPORTS, "_b": SUPPORTS}, feature_names=HOSTILE
@@ -108,6 +121,9 @@ DISPLAYS = [
     ),
     StabilityComparisonDisplay(FOREST, measure="$m"),
     ReplicationDisplay(CURVE, measure="$m"),
+    RankDisplay.from_runs(
+        Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
+    ),
     MultiverseDisplay(PARTS, total=0.5),
     PredictionInstabilityDisplay(
         PREDICTIONS, outcome="probability of $yes_", note="$lists$ agree_"

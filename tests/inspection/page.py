@@ -9,7 +9,7 @@ class Page(HTMLParser):
     def __init__(self, html):
         super().__init__(convert_charrefs=True)
         self.elements, self.attributes, self.images, self.ids = [], [], [], []
-        self.text, self.code, self.script = "", "", ""
+        self.text, self.codes, self.script = "", [], ""
         self.tables, self._within = {}, []
         self.feed(html)
         self.close()
@@ -23,6 +23,8 @@ class Page(HTMLParser):
             self.images.append(attributes)
         if tag == "table":
             self._caption, self._rows = "", []
+        if tag == "pre":
+            self.codes.append("")
         if tag == "tr":
             self._rows.append([])
         if tag in ("td", "th"):
@@ -45,7 +47,12 @@ class Page(HTMLParser):
         if {"td", "th"} & set(self._within):
             self._rows[-1][-1] += data
         if "pre" in self._within:
-            self.code += data
+            self.codes[-1] += data
+
+    @property
+    def code(self):
+        """The Python that makes the page again."""
+        return self.codes[-1]
 
     def table(self, caption):
         return self.tables[caption]

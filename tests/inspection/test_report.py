@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from skstab.inspection import StabilityComparisonDisplay, _stability_report
+from skstab.inspection import _stability_report, feature_report
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import (
     Cell,
@@ -64,7 +64,7 @@ def comparison():
 
 @pytest.fixture(scope="module")
 def report(comparison):
-    return StabilityReport(
+    made = StabilityReport(
         title="<h1>title",
         comparison=comparison,
         candidates=comparison.frame(),
@@ -74,6 +74,8 @@ def report(comparison):
         notes=["<b>note</b>"],
         variables={name: "ab" if name in "ab" else name for name in FEATURES},
     )
+    runs = comparison.runs[made.first_selector]
+    return replace(made, feature_report=feature_report(runs, threshold=0.1))
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +94,15 @@ def page(html):
 def test_no_name_becomes_an_element_or_an_attribute(page):
     assert not {"b", "i", "svg"} & set(page.elements)
     assert page.elements.count("script") == page.elements.count("h1") == 1
-    assert len(page.images) == 4
+    assert len(page.images) == 2
     assert not any(name.startswith("on") for names in page.attributes for name in names)
 
 
 def test_names_are_read_as_they_were_written(page, report):
     features = {row[0] for row in page.table("How often features were selected")[1:]}
-    assert features == {row[0].text for row in report.features.rows} <= set(FEATURES)
+    assert (
+        features == {row[0].text for row in report.all_features.rows} <= set(FEATURES)
+    )
     assert features >= set(FEATURES[:3])
     assert {
         row[0] for row in page.table("Selectors, the most stable first")[1:]
@@ -183,7 +187,7 @@ def test_the_recommendation_is_that_of_the_comparison(page, comparison):
 
 def test_the_features_are_those_of_the_recommended_selector_first(report, comparison):
     recommended = comparison.recommend().selector
-    table = report.features
+    table = report.all_features
     assert [column.name for column in table.columns][:2] == ["Feature", recommended]
     frequencies = comparison.runs[recommended].summary()["frequency"]
     shares = [row[1].value for row in table.rows]
@@ -195,12 +199,14 @@ def test_the_features_are_those_of_the_recommended_selector_first(report, compar
 def test_features_after_the_first_are_folded_away(report, monkeypatch):
     monkeypatch.setattr(_stability_report, "N_FIRST", 2)
     assert [row[0].text for row in report.first_features.rows] == [
-        row[0].text for row in report.features.rows[:2]
+        row[0].text for row in report.all_features.rows[:2]
     ]
-    assert len(report.other_features.rows) == len(report.features.rows) - 2
+    assert len(report.other_features.rows) == len(report.all_features.rows) - 2
     page = Page(report.html())
-    assert len(page.table("The features that follow")) == len(report.features.rows) - 1
-    assert page.elements.count("details") == 2
+    assert (
+        len(page.table("The features that follow")) == len(report.all_features.rows) - 1
+    )
+    assert page.elements.count("details") == 6
 
 
 def test_a_variable_is_selected_where_any_of_its_columns_is(report, comparison):
@@ -230,25 +236,6 @@ def test_without_categories_nothing_is_said_of_variables(report):
     plain = replace(report, variables=None)
     assert plain.categories is None
     assert not any("variables" in column.name for column in plain.selectors.columns)
-
-
-@pytest.mark.parametrize(("most", "is_referred"), [(0, True), (1, False)])
-def test_many_selectors_are_compared_with_the_recommended_one_only(
-    most, is_referred, report, monkeypatch
-):
-    asked = []
-    original = StabilityComparisonDisplay.from_comparison
-
-    def recorded(comparison, *, reference):
-        asked.append(reference)
-        return original(comparison, reference=reference)
-
-    monkeypatch.setattr(_stability_report, "_MOST_PAIRS", most)
-    monkeypatch.setattr(StabilityComparisonDisplay, "from_comparison", recorded)
-    assert replace(report).forest.alt.startswith(
-        "Forest plot"
-    )  # of a report that was not drawn yet
-    assert asked == [report.recommendation.selector if is_referred else None]
 
 
 def test_pictures_are_the_same_each_time_and_leave_no_figure_behind():

@@ -92,16 +92,16 @@ def page(html):
 
 def test_the_page_answers_in_the_order_of_the_questions(page, report):
     assert page.ids == [
-        "verdict",
+        "answer",
         "publish",
         "else",
         "comparison",
-        "pictures",
         "how",
+        "all",
         "python",
     ]
     with_alerts = Page(replace(report, alerts=["something"]).html())
-    assert with_alerts.ids[:3] == ["verdict", "alerts", "publish"]
+    assert with_alerts.ids[:3] == ["alerts", "answer", "publish"]
 
 
 def test_the_verdict_is_one_sentence_with_words_numbers_and_chance(report, page):
@@ -119,7 +119,9 @@ def test_the_verdict_is_one_sentence_with_words_numbers_and_chance(report, page)
 
 
 def test_no_internal_name_is_left_without_its_meaning(page):
-    text = page.text.replace(page.code, "")
+    text = page.text
+    for code in page.codes:
+        text = text.replace(code, "")
     assert "nogueira" not in text.lower()
     assert "most stable one within a standard error of the best score (one_se)" in text
     assert not re.search(r"\b[NkC]=", text)
@@ -149,27 +151,42 @@ def test_the_features_to_publish_have_direction_frequency_substitutes_and_eviden
         for row in page.table("Features to publish, those with the most evidence first")
     }
     core = report.feature_report.core
-    heads = rows.pop("Feature")
-    assert [head.split(":")[0] for head in heads] == [
-        "Values that go with outcome = ill (alone; rank correlation)",
-        "Frequency",
-        "95% interval",
-        "Substitutes",
-        "It or a substitute was selected",
-        "Evidence",
-        "The same of decoys",
+    assert rows.pop("Feature") == [
+        "Values that go with outcome = ill (alone)",
+        "Selected in halves (its decoy)",
+        "Stands also for",
     ]
     assert list(rows) == list(core.index)
-    assert rows[ATTACK][0].startswith("higher (0.")
+    assert rows[ATTACK][0].startswith("higher")
     other = "second" if "second" in rows else "copy"
     assert rows[other][0].startswith("lower")
-    assert rows[other][3] == ("copy" if other == "second" else "second")
-    assert rows[ATTACK][3] == "none"
+    assert rows[other][2] == ("copy" if other == "second" else "second")
+    assert rows[ATTACK][2] == "–"
     for name, cells in rows.items():
-        assert cells[1] == f"{core.loc[name, 'frequency']:.2f}"
-        assert cells[4] == f"{core.loc[name, 'cluster_frequency']:.2f}"
-        assert cells[5] == f"{core.loc[name, 'halves']:.2f}"
-        assert cells[6] == f"{core.loc[name, 'decoy']:.2f}"
+        halves, decoy = core.loc[name, ["halves", "decoy"]]
+        assert cells[1] == f"{halves:.0%} ({decoy:.0%})"
+
+
+def test_the_first_screen_is_short(html):
+    """Words that a reader sees before opening a fold."""
+    visible = Page(re.sub(r"<details.*?</details>", "", html, flags=re.DOTALL))
+    assert len(visible.text.replace(ATTACK, "name").split()) < 350
+
+
+def test_the_paragraph_on_methods_says_what_was_done(report, page):
+    text, *references = report.methods().split("\n\n")
+    assert f"selected by {report.first_selector}" in text
+    assert "12 bootstrap samples" in text
+    assert "6 pairs of disjoint halves" in text
+    assert "19 permutations" in text
+    assert "decoys" in text
+    assert all(one.startswith("@article{") for one in references)
+    assert len(references) == 4
+    assert text in " ".join(page.codes)
+
+
+def test_the_table_of_features_is_that_of_the_report(report):
+    pd.testing.assert_frame_equal(report.features, report.feature_report.core)
 
 
 def test_what_else_would_do_names_substitutes_and_other_selectors(report, page):
@@ -198,6 +215,7 @@ def test_without_signal_there_is_nothing_to_publish(report):
     page = Page(silent.html())
     assert "No features to publish" in page.text
     assert "None, since there is no signal." in page.text
+    assert silent.features.empty
     assert "Nothing is published above" in page.text
     assert silent.verdict.startswith("No signal: ")
     assert "Features to publish, those with the most evidence first" not in page.tables
@@ -207,7 +225,7 @@ def test_without_signal_there_is_nothing_to_publish(report):
 def test_the_answers_are_those_of_the_page(report, page):
     verdict, features, recommendation = report.answers()
     assert verdict in page.text
-    assert features.removeprefix("Features to publish: ") in page.text
+    assert features.startswith("Features to publish: 2 features of 9: ")
     assert recommendation in page.text
 
 
@@ -296,9 +314,9 @@ def test_20_000_features_keep_the_page_small():
     report = replace(report, feature_report=feature_report(runs[report.first_selector]))
     html = report.html()
     assert len(html.encode()) < 3_000_000
-    assert len(report.features.rows) == 1000
+    assert len(report.all_features.rows) == 1000
     assert f"{report.n_not_listed:,} features selected more rarely" in html
     assert (
-        len(report.features.rows) + report.n_never_selected + report.n_not_listed
+        len(report.all_features.rows) + report.n_never_selected + report.n_not_listed
         == 20_000
     )

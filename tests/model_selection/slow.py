@@ -9,6 +9,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 
 from skstab._engine.make import run_block
+from tests.deeds import wait_until
 
 
 def leave_mark(marks):
@@ -23,15 +24,6 @@ def leave_mark(marks):
             number += 1
         else:
             return number
-
-
-def wait_until(condition, seconds=300):
-    """Wait for something that happens soon, unless the machine has much else to do."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {seconds} s in vain")
-        time.sleep(0.01)
 
 
 def pids_of(marks):

@@ -19,12 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab.model_selection import BootstrapSplit, StabilityCV
+from tests.deeds import wait_until
 from tests.model_selection.slow import (
     Disturbed,
     SlowLogisticRegression,
     pids_of,
     telling_block,
-    wait_until,
 )
 
 ROOT = Path(__file__).parents[2]

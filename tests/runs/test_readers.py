@@ -630,7 +630,7 @@ def test_importances_that_are_not_implemented_are_none_that_exist(data):
         def feature_importances_(self):
             raise NotImplementedError
 
-    with pytest.raises(ValueError, match="Forest has neither"):
+    with pytest.raises(ValueError, match="which features Forest selects"):
         selection_of(Forest().fit(X), X, y)
     assert (
         selection_of(
@@ -654,8 +654,8 @@ def test_no_message_speaks_of_auto_where_there_is_a_getter(data):
 
 def test_advice_can_be_followed(data):
     X, y = data
-    with pytest.raises(ValueError, match="Picker has neither") as error:
-        selection_of(Picker().fit(X), X, y)
+    with pytest.raises(ValueError, match="which features Fitted selects") as error:
+        selection_of(Fitted().fit(X), X, y)
     assert "SequentialFeatureSelector" not in str(error.value)
     with pytest.raises(
         ValueError, match=r"SequentialFeatureSelector\(BaggingClassifier\(\.\.\.\)\)"
