@@ -14,7 +14,7 @@ from skstab._compat import as_indexable, take_rows
 from skstab._fragility import absent_units, carriers_of, most_rows, without_each
 from skstab._statistics import wilson_interval
 from skstab._typing import FloatArray, IndexArray, NamesLike, RunsLike
-from skstab.inspection._plotting import figure_and_axes, name_ticks
+from skstab.inspection._plotting import figure_and_axes, height_of, name_ticks
 from skstab.inspection._sources import most_frequent, runs_of, supports_of
 from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit, StabilityCV
 from skstab.runs import Runs
@@ -395,7 +395,7 @@ class FragilityDisplay:
             With `ax_` and `figure_`.
         """
         n_features, n_rows = self.changes.shape
-        size = (1.5 + 0.3 * max(n_rows, 8), 1.2 + 0.28 * max(n_features, 4))
+        size = (1.8 + 0.3 * max(n_rows, 8), height_of(n_features, least=3.6))
         self.figure_, self.ax_ = figure_and_axes(ax, size)
         values = self.changes.to_numpy(dtype=float)
         places = np.arange(n_rows + 1) - 0.5, np.arange(n_features + 1) - 0.5
@@ -404,10 +404,12 @@ class FragilityDisplay:
         )
         self.ax_.set_xlim(-0.5, n_rows - 0.5)
         self.ax_.set_ylim(n_features - 0.5, -0.5)
+        self.ax_.set_xlabel("row left out")
+        self.ax_.set_ylabel("feature")
         name_ticks(self.ax_.yaxis, list(self.changes.index))
         name_ticks(self.ax_.xaxis, list(self.changes.columns))
         bar = self.figure_.colorbar(
             mesh, cax=self.ax_.inset_axes((1.03, 0.0, 0.04, 1.0))
         )
-        bar.set_label("change of frequency without the row")
+        bar.set_label("change without the row")
         return self
