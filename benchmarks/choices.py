@@ -13,12 +13,18 @@ import warnings
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
-from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression
+from sklearn.feature_selection import SelectFdr, SelectKBest, f_regression
+from sklearn.linear_model import Lasso, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from skstab.model_selection import BootstrapSplit, Multiverse, multiverse
+from skstab.model_selection import (
+    BootstrapSplit,
+    CohortComparison,
+    Multiverse,
+    compare_cohorts,
+    multiverse,
+)
 from skstab.runs import Runs
 
 SOURCES = ["data", "choices", "interaction", "seed"]
@@ -114,8 +120,197 @@ def of_multiverse():
     return pd.DataFrame([*rows, held_out_pipelines()])
 
 
+# -- two cohorts -------------------------------------------------------------------------------------------------------
+
+# Effects of the features at each site, by the name of the setting; see `two_sites`.
+SAME, ONE, TWO = (
+    [(0, 1, 2, 3, 4), other]
+    for other in [(0, 1, 2, 3, 4), (0, 1, 2, 3, 5), (0, 1, 2, 5, 6)]
+)
+
+
+def two_sites(rng, on, sizes, *, effect=0.8, shares=(0.5, 0.5), d=30, target="classes"):
+    """Data of two cohorts: numbers of rows, shares of the second class, features that matter."""
+    parts = []
+    for features, n, share in zip(on, sizes, shares, strict=True):
+        X = rng.standard_normal((n, d))
+        if target == "classes":
+            y = rng.permutation(np.arange(n) < share * n).astype(int)
+            X[:, list(features)] += effect * y[:, None]
+        else:
+            y = X[:, list(features)].sum(axis=1) * effect + rng.standard_normal(n)
+        parts.append((X, y))
+    X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return X, y, np.repeat([0, 1], sizes)
+
+
+def in_groups(data, rng):
+    """Every row twice, with noise: groups of two."""
+    X, y, cohorts = (np.repeat(part, 2, axis=0) for part in data)
+    groups = np.arange(len(y)) // 2
+    return X + 0.5 * rng.standard_normal(X.shape), y, cohorts, groups
+
+
+K_BEST, K_BEST_OF_NUMBERS = SelectKBest(k=5), SelectKBest(f_regression, k=5)
+LEVELS = {
+    "equal sizes": (K_BEST, {"sizes": (80, 80)}),
+    "unequal sizes": (K_BEST, {"sizes": (200, 60)}),
+    "unequal classes": (K_BEST, {"sizes": (120, 90), "shares": (0.25, 0.6)}),
+    "groups": (K_BEST, {"sizes": (60, 60), "groups": True}),
+    "held out: numbers": (
+        K_BEST_OF_NUMBERS,
+        {"sizes": (100, 60), "target": "numbers", "effect": 0.4},
+    ),
+    "held out: noise, few rows": (K_BEST, {"sizes": (30, 40), "effect": 0.0}),
+}
+
+
+def one_test(selector, on, seed, options, n_pairs):
+    options = dict(options)
+    grouped = options.pop("groups", False)
+    rng = np.random.default_rng(seed)
+    data = two_sites(rng, on, **options)
+    X, y, cohorts, *groups = in_groups(data, rng) if grouped else data
+    found = compare_cohorts(
+        selector,
+        X,
+        y,
+        cohorts,
+        groups=groups[0] if groups else None,
+        n_pairs=n_pairs,
+        n_permutations=19 if n_pairs < 8 else 39,
+        random_state=seed,
+    )
+    return found.pvalue <= 0.05, (found.frame()["pvalue"] <= 0.05).any()
+
+
+def rejections(on, settings, repeats, n_pairs):
+    rows = []
+    for name, (selector, options) in settings.items():
+        tests = [
+            one_test(selector, on, seed, options, n_pairs) for seed in range(repeats)
+        ]
+        difference, any_feature = np.mean(tests, axis=0)
+        row = {"setting": name, "repeats": repeats}
+        rows.append(row | {"difference": difference, "any feature": any_feature})
+        sys.stderr.write(f"{rows[-1]}\n")
+    return pd.DataFrame(rows)
+
+
+def of_level():
+    return rejections(SAME, LEVELS, repeats=160, n_pairs=3)
+
+
+def of_power():
+    few = {
+        "equal sizes": LEVELS["equal sizes"],
+        "unequal sizes": LEVELS["unequal sizes"],
+    }
+    one, two = (rejections(on, few, repeats=40, n_pairs=8) for on in (ONE, TWO))
+    return pd.concat([one.assign(differ=1), two.assign(differ=2)])
+
+
+# Effects at both sites, selector, rows of each cohort: the last ones were run once, at the end.
+INTERVALS = {
+    "5 best, equal sizes": (K_BEST, (100, 100), {}),
+    "5 best, unequal sizes": (K_BEST, (300, 100), {"effect": 0.7}),
+    "5 best, weak": (K_BEST, (80, 80), {"effect": 0.5}),
+    "held out: L1": ("l1", (100, 70), {"d": 50}),
+    "held out: lasso": (
+        "lasso",
+        (90, 90),
+        {"target": "numbers", "effect": 0.5, "d": 60},
+    ),
+    "held out: FDR": (SelectFdr(alpha=0.1), (160, 100), {"effect": 1.0, "d": 50}),
+    "held out: many rows": (SelectKBest(k=4), (800, 200), {"effect": 0.5, "d": 100}),
+}
+MODELS = {
+    "l1": LogisticRegression(l1_ratio=1, solver="liblinear", C=0.3, random_state=0),
+    "lasso": Lasso(alpha=0.2),
+}
+
+
+def selected(selector, X, y):
+    fitted = (
+        MODELS.get(selector, selector).fit(X, y)
+        if isinstance(selector, str)
+        else selector.fit(X, y)
+    )
+    if hasattr(fitted, "get_support"):
+        return fitted.get_support()
+    return np.ravel(fitted.coef_) != 0
+
+
+def halves_of(selector, X, y, size, rng, n_pairs=8):
+    """Supports on pairs of disjoint halves of one cohort, with equal classes, and which rows they took."""
+    strata = (
+        [np.flatnonzero(y == c) for c in (0, 1)]
+        if y.dtype.kind == "i"
+        else [np.arange(len(y))]
+    )
+    supports, counts = [], []
+    for _ in range(n_pairs):
+        orders = [rng.permutation(rows) for rows in strata]
+        m = size // len(strata)
+        for start in (0, m):
+            rows = np.concatenate([order[start : start + m] for order in orders])
+            supports.append(selected(selector, X[rows], y[rows]))
+            counts.append(np.bincount(rows, minlength=len(y)))
+    return Runs(
+        np.array(supports),
+        row_counts=np.array(counts),
+        pairs=np.arange(2 * n_pairs) // 2,
+    )
+
+
+def true_difference(selector, on, size, options, rng, n=500):
+    """½|p − q|² over the null distance, from many independent samples, without the bias of their number."""
+    tables = []
+    for features in on:
+        draws = []
+        for _ in range(n):
+            X, y, cohort = two_sites(rng, [features, features], (size, 2), **options)
+            draws.append(selected(selector, X[cohort == 0], y[cohort == 0]))
+        tables.append(np.array(draws, dtype=float))
+    p, q = (table.mean(axis=0) for table in tables)
+    bias = sum(table.var(axis=0, ddof=1).sum() for table in tables) / n
+    k = (p.sum() + q.sum()) / 2
+    return (((p - q) ** 2).sum() - bias) / 2 / (k * (1 - k / len(p)))
+
+
+def of_interval(repeats=100):
+    rows = []
+    for name, (selector, sizes, options) in INTERVALS.items():
+        for differ, on in enumerate((SAME, ONE, TWO)):
+            rng = np.random.default_rng([differ, *map(ord, name)])
+            size = min(sizes) // 2
+            truth = true_difference(selector, on, size, options, rng)
+            found = []
+            for _ in range(repeats):
+                X, y, cohort = two_sites(rng, on, sizes, **options)
+                parts = {
+                    c: halves_of(selector, X[cohort == c], y[cohort == c], size, rng)
+                    for c in (0, 1)
+                }
+                found.append(CohortComparison(parts).difference)
+            hit = np.mean([one.low <= truth <= one.high for one in found])
+            mean = np.mean([one.estimate for one in found])
+            width = np.mean([one.high - one.low for one in found])
+            row = {"setting": name, "differ": differ, "truth": truth, "mean": mean}
+            rows.append(row | {"coverage": hit, "width": width})
+            sys.stderr.write(f"{rows[-1]}\n")
+    return pd.DataFrame(rows)
+
+
+QUESTIONS = {
+    "multiverse": of_multiverse,
+    "level": of_level,
+    "power": of_power,
+    "interval": of_interval,
+}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     pd.set_option("display.width", 250, "display.max_columns", 30)
-    table = {"multiverse": of_multiverse}[sys.argv[1]]()
+    table = QUESTIONS[sys.argv[1]]()
     sys.stdout.write(table.round(3).to_string() + "\n")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from skstab._typing import FloatArray
 from skstab.feature_selection._halves import table_at
 from skstab.metrics import replication_stability, stability_interval
 
@@ -22,11 +23,9 @@ _WITHIN = ["replication", "replication_low", "replication_high"]
 
 
 def stability_along(
-    halves: Supports, pairs: Supports, n_columns: int, order: Any, values: Any
-) -> pd.DataFrame:
-    """Nogueira's measure with intervals, one row for each value: over all halves, and within complementary pairs."""
-    import pandas as pd
-
+    halves: Supports, pairs: Supports, n_columns: int, order: Any
+) -> FloatArray:
+    """Nogueira's measure with its ends, one row for each value: over all halves, and within complementary pairs."""
     found = np.full((len(order), 6), np.nan)
     for place, value in enumerate(order):
         found[value, :3] = _ends(
@@ -36,6 +35,13 @@ def stability_along(
             found[value, 3:] = _ends(
                 replication_stability, table_at(pairs, n_columns, place), least=6
             )
+    return found
+
+
+def frame_along(found: FloatArray, values: Any) -> pd.DataFrame:
+    """Return what `stability_along` found as a table."""
+    import pandas as pd
+
     table = pd.DataFrame(found, columns=[*_ALL, *_WITHIN])
     table.insert(0, "value", values)
     return table

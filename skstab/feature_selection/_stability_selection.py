@@ -75,7 +75,7 @@ from skstab.feature_selection._settings import (
     name_of_parameter,
     only_target,
 )
-from skstab.feature_selection._stability_path import stability_along
+from skstab.feature_selection._stability_path import frame_along, stability_along
 from skstab.feature_selection._walk import walk
 from skstab.model_selection import ComplementaryPairsSplit
 from skstab.runs import CoefPath, registered_readers
@@ -529,6 +529,12 @@ class StabilitySelection(
         """The selection probabilities, by the name that scikit-learn's selectors have for it."""
         return self.selection_probabilities_
 
+    @property
+    def stability_path_(self) -> Any:
+        """Stability of the selection at each value, with its intervals."""
+        check_is_fitted(self)
+        return frame_along(self._stability_along, self.param_values_)
+
     def _get_support_mask(self) -> Any:
         check_is_fitted(self)
         return self._support
@@ -831,8 +837,8 @@ class StabilitySelection(
             else q
         )
         pairs = paths.of_whole_pairs().clusters() if self._has_pairs else []
-        self.stability_path_ = stability_along(
-            paths.clusters(), pairs, self._n_units, paths.order, paths.values
+        self._stability_along = stability_along(
+            paths.clusters(), pairs, self._n_units, paths.order
         )
 
     def _integrate(self, paths: Paths, X: Any, *, whole: bool) -> None:

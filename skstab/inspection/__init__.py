@@ -5,6 +5,7 @@ from skstab.inspection._calibration_display import CalibrationDisplay
 from skstab.inspection._clusters import feature_clusters
 from skstab.inspection._co_selection import CoSelection, co_selection
 from skstab.inspection._co_selection_display import CoSelectionDisplay
+from skstab.inspection._cohorts_display import CohortComparisonDisplay
 from skstab.inspection._comparison_display import StabilityComparisonDisplay
 from skstab.inspection._contributions import (
     ImportanceContributions,
@@ -37,6 +38,7 @@ __all__ = [
     "CalibrationDisplay",
     "CoSelection",
     "CoSelectionDisplay",
+    "CohortComparisonDisplay",
     "DecoyEvidence",
     "FeatureEvidenceDisplay",
     "FeatureReport",
@@ -76,6 +78,7 @@ __all__ = [
 DISPLAYS.update(
     {
         "assessment": ReplicationDisplay.from_assessment,
+        "cohorts": CohortComparisonDisplay.from_cohorts,
         "comparison": StabilityComparisonDisplay.from_comparison,
         "multiverse": MultiverseDisplay.from_multiverse,
         "predictions": PredictionInstabilityDisplay.from_predictions,

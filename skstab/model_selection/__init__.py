@@ -2,6 +2,7 @@
 
 from skstab.model_selection._assess import assess_selector
 from skstab.model_selection._assessment import Chance, ScoreEstimate, SelectorAssessment
+from skstab.model_selection._cohorts import CohortComparison, compare_cohorts
 from skstab.model_selection._compare import compare_selectors
 from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._decoy_evidence import DecoyEvidence, decoy_evidence
@@ -28,6 +29,7 @@ from skstab.runs import collect_supports
 __all__ = [
     "BootstrapSplit",
     "Chance",
+    "CohortComparison",
     "ComplementaryPairsSplit",
     "DecoyEvidence",
     "DisjointBlocksSplit",
@@ -43,6 +45,7 @@ __all__ = [
     "WholeSampleSplit",
     "assess_selector",
     "collect_supports",
+    "compare_cohorts",
     "compare_selectors",
     "decoy_evidence",
     "make_stability_scorer",

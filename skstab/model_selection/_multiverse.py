@@ -43,50 +43,36 @@ _SOURCES = ("data", "choices", "interaction", "seed")
 
 
 class _Distances(NamedTuple):
-    """Sums of ½|z − z'|², resamples × resamples: of the same pipeline, and of any two."""
+    """Sums of ½|z − z'|² over ordered pairs of runs, by what the two runs share."""
 
-    same: FloatArray
-    any: FloatArray
-    sizes: FloatArray  # features selected on each resample by all pipelines and seeds
+    same_cell: float  # resample and pipeline
+    same_choice: float  # the pipeline alone
+    same_resample: float  # the resample alone
+    neither: float
+    size: float  # features selected by all runs together
+    n_resamples: int
     n_choices: int
     n_seeds: int
     n_features: int
 
-    def without(self, number: int) -> _Distances:
-        """Leave one resample out."""
-        kept = np.arange(len(self.sizes)) != number
-        of_pairs = np.ix_(kept, kept)
-        return self._replace(
-            same=self.same[of_pairs], any=self.any[of_pairs], sizes=self.sizes[kept]
-        )
-
-    @property
-    def n_resamples(self) -> int:
-        return len(self.sizes)
-
     @property
     def null(self) -> float:
         """Distance of two selections at random: k̄(1 − k̄/d)."""
-        n_runs = self.n_resamples * self.n_choices * self.n_seeds
-        k = self.sizes.sum() / n_runs
-        return float(k * (1 - k / self.n_features))
+        k = self.size / (self.n_resamples * self.n_choices * self.n_seeds)
+        return k * (1 - k / self.n_features)
 
     def means(self) -> dict[str, float]:
         """Mean distance of two runs by what differs between them, over the null distance."""
         r, a, s = self.n_resamples, self.n_choices, self.n_seeds
-        own, others = np.trace(self.same), self.same.sum() - np.trace(self.same)
-        own_any, all_any = np.trace(self.any), self.any.sum()
         sums = {
-            "seed": (own, r * a * s * (s - 1)),
-            "data": (others, r * (r - 1) * a * s**2),
-            "choices": (own_any - own, r * a * (a - 1) * s**2),
-            "both": (
-                all_any - own_any - others,
-                r * (r - 1) * a * (a - 1) * s**2,
-            ),
+            "seed": (self.same_cell, r * a * s * (s - 1)),
+            "data": (self.same_choice, r * (r - 1) * a * s**2),
+            "choices": (self.same_resample, r * a * (a - 1) * s**2),
+            "both": (self.neither, r * (r - 1) * a * (a - 1) * s**2),
         }
+        null = self.null or 1.0  # where there is nothing to choose, all runs are equal
         return {
-            name: total / n_pairs / self.null if n_pairs else np.nan
+            name: total / n_pairs / null if n_pairs else np.nan
             for name, (total, n_pairs) in sums.items()
         }
 
@@ -176,15 +162,18 @@ class Multiverse:
         found = self._distances
         r, a, s = found.n_resamples, found.n_choices, found.n_seeds
         n_runs = r * a * s
-        total = found.any.sum() / n_runs
-        in_resample = np.trace(found.any) / (a * s)
-        in_choice = found.same.sum() / (r * s)
-        in_cell = np.trace(found.same) / s
+        # The distances within a set of m runs, over m, are its sum of squares.
+        in_cell = found.same_cell / s
+        in_choice = (found.same_cell + found.same_choice) / (r * s)
+        in_resample = (found.same_cell + found.same_resample) / (a * s)
+        total = (
+            found.same_cell + found.same_choice + found.same_resample + found.neither
+        ) / n_runs
         data, choices = total - in_resample, total - in_choice
         both = total - data - choices - in_cell
         seed = in_cell if s > 1 else np.nan
         sums = np.array([data, choices, both, seed])
-        return sums / (n_runs - 1) / found.null
+        return sums / (n_runs - 1) / (found.null or 1.0)
 
     def pairs(self) -> pd.DataFrame:
         """Tabulate which choices disagree, those that disagree most first.
@@ -205,22 +194,22 @@ class Multiverse:
 
     def _pair(self, a: Any, b: Any) -> dict[str, Any]:
         places = [list(self.runs).index(name) for name in (a, b)]
-        found = self._distances_of(places)
-        null = self._distances.null / found.null
+        whole, *left_out = self._distances_of(places)
+        null = (self._distances.null or 1.0) / (whole.null or 1.0)
 
         def part(distances: _Distances) -> Any:
             return distances.parts()[1] / null
 
-        low, high = self._interval(part, found)
+        low, high = self._interval(part, [whole, *left_out])
         first, second = (self._table[:, place].mean(axis=(0, 1)) for place in places)
         most = int(np.abs(first - second).argmax())
         return {
             "a": a,
             "b": b,
-            "part": part(found),
+            "part": part(whole),
             "low": low,
             "high": high,
-            "same_resample": 1 - found.means()["choices"] / null,
+            "same_resample": 1 - whole.means()["choices"] / null,
             "feature": self._first.feature_names[most],
             "frequency_a": first[most],
             "frequency_b": second[most],
@@ -295,31 +284,44 @@ class Multiverse:
         return np.stack(by_choice, axis=1)
 
     @cached_property
-    def _distances(self) -> _Distances:
+    def _distances_and_without(self) -> list[_Distances]:
         return self._distances_of(list(range(len(self.runs))))
 
-    def _distances_of(self, places: list[int]) -> _Distances:
+    @property
+    def _distances(self) -> _Distances:
+        return self._distances_and_without[0]
+
+    def _distances_of(self, places: list[int]) -> list[_Distances]:
+        """Distances of some of the pipelines: on all resamples, then without each of them."""
         table = self._table[:, places]
-        _, a, s, d = table.shape
-        sizes = table.sum(axis=3, dtype=np.float64)
-        # ½|z − z'|² = ½(k + k') − |z ∩ z'|, summed over the cells of two resamples.
-        same = _summed_distances(table.sum(axis=2), sizes.sum(axis=2), s)
-        whole = _summed_distances(
-            table.sum(axis=(1, 2))[:, None], sizes.sum(axis=(1, 2))[:, None], a * s
+        r, a, s, d = table.shape
+        sizes = table.sum(axis=3, dtype=np.float64).sum(axis=2)
+        own = _summed_distances(table.sum(axis=2), sizes, s)
+        of_any = _summed_distances(
+            table.sum(axis=(1, 2))[:, None], sizes.sum(axis=1)[:, None], a * s
         )
-        return _Distances(same, whole, sizes.sum(axis=(1, 2)), a, s, d)
+        others = of_any - own  # of other pipelines
+        return [
+            _Distances(
+                *_on_diagonal_and_off(own, left_out),
+                *_on_diagonal_and_off(others, left_out),
+                float(np.delete(sizes, left_out, axis=0).sum()),
+                *(r - len(left_out), a, s, d),
+            )
+            for left_out in [[], *([place] for place in range(r))]
+        ]
 
     def _interval(
-        self, function: Any, distances: _Distances | None = None
+        self, function: Any, distances: list[_Distances] | None = None
     ) -> tuple[Any, Any]:
         """Jackknife over the resamples, with all runs on each."""
-        found = self._distances if distances is None else distances
-        r = found.n_resamples
-        left_out = np.array([function(found.without(number)) for number in range(r)])
+        whole, *fewer = self._distances_and_without if distances is None else distances
+        r = whole.n_resamples
+        left_out = np.array([function(found) for found in fewer])
         spread = left_out - left_out.mean(axis=0)
         error = np.sqrt((r - 1) / r * (spread**2).sum(axis=0))
         half = stdtrit(r - 1, (1 + self.confidence_level) / 2) * error
-        return function(found) - half, function(found) + half
+        return function(whole) - half, function(whole) + half
 
     def _summary(self) -> str:
         shares = self.shares()["part"].dropna().sort_values(ascending=False)
@@ -529,8 +531,18 @@ def _dense(runs: Runs) -> Any:
 
 
 def _summed_distances(counts: Any, sizes: Any, n_runs: int) -> FloatArray:
-    """Sums of ½|z − z'|² over all pairs of runs in each cell, of which there are `n_runs`, of two resamples."""
-    shared = np.einsum("raf,qaf->rq", counts.astype(np.float64), counts)
+    """Sums of ½|z − z'|² = ½(k + k') − |z ∩ z'| over the pairs of runs of two resamples, `n_runs` in each cell."""
+    flat = counts.reshape(len(counts), -1).astype(np.float64)
+    shared = flat @ flat.T
     total = sizes.sum(axis=1)
     distances: FloatArray = n_runs * (total[:, None] + total[None, :]) / 2 - shared
     return distances
+
+
+def _on_diagonal_and_off(table: FloatArray, left_out: list[int]) -> tuple[float, float]:
+    """Sums of a symmetric table on the diagonal and off it, without some rows and the same columns."""
+    diagonal, total = np.trace(table), table.sum()
+    for place in left_out:
+        diagonal -= table[place, place]
+        total -= 2 * table[place].sum() - table[place, place]
+    return float(diagonal), float(total - diagonal)

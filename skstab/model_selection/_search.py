@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,6 +73,9 @@ from skstab.model_selection._search_runs import (
     report_failures,
 )
 from skstab.model_selection._validation import check_rows, check_stability_search
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["StabilitySearchCV"]
 
@@ -414,7 +417,12 @@ class StabilitySearchCV(
                 self.best_index_
             ]
         )
-        self.front_ = front_table(self, *self._axes)
+
+    @property
+    def front_(self) -> pd.DataFrame:
+        """The candidates on the front of score and stability."""
+        check_is_fitted(self)
+        return front_table(self, *self._axes)
 
     def _refit_best(self, best: Candidate, plan: RunPlan, X: Any, y: Any) -> None:
         estimator = seeded(best.estimator, best.seeds, self._seed_of_refit())

@@ -295,6 +295,18 @@ def _skrebate(selector: Any) -> Any:
     return {"support": kept, "importances": np.asarray(selector.feature_importances_)}
 
 
+def _fastcan(selector: Any) -> Any:
+    # It has scores of the selected features alone, in the order in which they were selected.
+    scores: Any = getattr(selector, "scores_", None)
+    if np.size(scores) != np.size(selector.indices_) or not hasattr(
+        selector, "get_support"
+    ):
+        return None
+    importances = np.zeros(len(selector.get_support()))
+    importances[selector.indices_] = selector.scores_
+    return {"importances": importances}
+
+
 def _group_lasso(model: Any) -> Any:
     # One row per feature; a column per output.
     return {"coef": np.asarray(model.coef_).T}
@@ -322,6 +334,7 @@ _PACKAGES: dict[str, Reader] = {
     "k_feature_idx_": _mlxtend,
     "best_idx_": _mlxtend_exhaustive,
     "top_features_": _skrebate,
+    "indices_": _fastcan,
     "group_reg_vector_": _group_lasso,
     "deviance_ratio_": _coxnet,
     "estimators_": _componentwise_boosting,

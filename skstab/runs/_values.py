@@ -87,7 +87,11 @@ def _own(model: Any) -> tuple[str | None, Any]:
         if values is not None:
             return name, values
     scores = getattr(model, "scores_", None) if hasattr(model, "get_support") else None
-    return ("scores_", scores) if isinstance(scores, np.ndarray) else (None, None)
+    # Scores of what was selected alone may be in any order.
+    is_of_all = isinstance(scores, np.ndarray) and (
+        scores.shape[-1:] == np.shape(model.get_support())
+    )
+    return ("scores_", scores) if is_of_all else (None, None)
 
 
 def has_values(model: Any, name: str) -> bool:

@@ -6,6 +6,7 @@ import pandas as pd
 from skstab.feature_selection import StabilityCalibration
 from skstab.inspection import (
     CalibrationDisplay,
+    CohortComparisonDisplay,
     CoSelectionDisplay,
     FeatureEvidenceDisplay,
     FeatureStabilityMapDisplay,
@@ -61,6 +62,10 @@ PARTS = pd.DataFrame(
         ("pair", HOSTILE[0], HOSTILE[5], 0.5, 0.3, 0.7),
     ],
     columns=["kind", "name", "other", "part", "low", "high"],
+)
+COHORTS = pd.DataFrame(
+    [(HOSTILE[0], 1.0, 0.1, 0.02), (HOSTILE[5], 0.8, 0.9, np.nan)],
+    columns=["feature", "first", "second", "pvalue"],
 )
 PREDICTIONS = pd.DataFrame(
     [(0, 0.2, 0.25, 0.1, 0.4, 0.0), (7, 0.6, 0.55, 0.3, 0.7, 0.2)],
@@ -125,6 +130,7 @@ DISPLAYS = [
         Runs(IMPORTANCES > 0, IMPORTANCES, feature_names=HOSTILE), k=2, random_state=0
     ),
     MultiverseDisplay(PARTS, total=0.5),
+    CohortComparisonDisplay(COHORTS, cohorts=("$a", "_b"), note="$within"),
     PredictionInstabilityDisplay(
         PREDICTIONS, outcome="probability of $yes_", note="$lists$ agree_"
     ),

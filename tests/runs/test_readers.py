@@ -13,6 +13,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.feature_selection import SelectorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -281,6 +282,29 @@ class GroupLasso(RegressorMixin, BaseEstimator):
     def fit(self, _X, _y=None):
         self.coef_, self.group_reg_vector_ = np.asarray(self.coef, dtype=float), [1.0]
         return self
+
+
+class FastCan(SelectorMixin, BaseEstimator):
+    """As of the package fastcan: scores in the order in which features were selected."""
+
+    def fit(self, _X, _y=None):
+        self.indices_ = np.array([4, 1], dtype=np.int32)
+        self.scores_ = np.array([0.6, 0.2])
+        return self
+
+    def _get_support_mask(self):
+        return mask(1, 4)
+
+
+def test_scores_of_what_was_selected_are_in_the_order_of_its_indices(data):
+    X, y = data
+    found = selection_of(FastCan().fit(X), X)
+    np.testing.assert_array_equal(np.flatnonzero(found.support), [1, 4])
+    np.testing.assert_array_equal(found.importances[[1, 4]], [0.2, 0.6])
+    # Nothing is known of the order of others.
+    other = FastCan().fit(X)
+    del other.indices_
+    assert selection_of(other, X, y).importances is None
 
 
 def test_coefficients_with_one_row_per_feature(data):
