@@ -395,7 +395,7 @@ class FragilityDisplay:
             With `ax_` and `figure_`.
         """
         n_features, n_rows = self.changes.shape
-        size = (1.8 + 0.3 * max(n_rows, 8), height_of(n_features, least=3.6))
+        size = (1.8 + 0.3 * max(n_rows, 8), height_of(n_features, least=4.4))
         self.figure_, self.ax_ = figure_and_axes(ax, size)
         values = self.changes.to_numpy(dtype=float)
         places = np.arange(n_rows + 1) - 0.5, np.arange(n_features + 1) - 0.5
