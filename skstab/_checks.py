@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf, isfinite
@@ -15,6 +16,7 @@ __all__ = [
     "check_bool",
     "check_int",
     "check_level",
+    "check_limits",
     "check_number",
     "check_parameters",
     "check_support_from",
@@ -139,6 +141,20 @@ def check_number(
 def check_level(value: Any, name: str = "confidence_level") -> float:
     """Check a probability strictly between 0 and 1."""
     return float(check_number(value, name, "between 0 and 1", above=0, below=1))
+
+
+def check_limits(max_seconds: Any, max_memory: Any) -> None:
+    """Check what limits each run."""
+    if max_seconds is not None:
+        what = "None or a number above 0"
+        check_number(max_seconds, "max_seconds", what, above=0)
+    if max_memory is not None:
+        check_int(max_memory, "max_memory")
+        if not sys.platform.startswith("linux"):
+            raise ValueError(
+                "max_memory must be None on this system, since only Linux reports the "
+                f"memory of a process, got {max_memory!r}"
+            )
 
 
 def check_parameters(

@@ -25,7 +25,7 @@ import joblib
 import numpy as np
 from sklearn import config_context, get_config
 
-from skstab._checks import check_int, check_number
+from skstab._checks import check_limits
 from skstab._warnings import describe
 
 try:
@@ -74,16 +74,7 @@ class Lost(NamedTuple):
 
 def limits_of(max_seconds: Any, max_memory: Any) -> Limits:
     """Check the parameters of an estimator that limit its runs."""
-    if max_seconds is not None:
-        what = "None or a number above 0"
-        check_number(max_seconds, "max_seconds", what, above=0)
-    if max_memory is not None:
-        check_int(max_memory, "max_memory")
-        if not sys.platform.startswith("linux"):
-            raise ValueError(
-                "max_memory must be None on this system, since only Linux reports the "
-                f"memory of a process, got {max_memory!r}"
-            )
+    check_limits(max_seconds, max_memory)
     return Limits(max_seconds, max_memory)
 
 

@@ -5,10 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from skstab._compat import RunProgress
 from skstab._random import Seed
 
-__all__ = ["Job", "Made", "Part", "Place", "Plan", "Task"]
+__all__ = ["Job", "Made", "Part", "Place", "Plan", "Task", "row_numbers"]
+
+
+def row_numbers(rows: Any, n_rows: int, name: str) -> Any:
+    """Numbers of the rows that an index of any kind (a mask, a slice, a list) takes out of all.
+
+    Parameters
+    ----------
+    rows : index
+        The rows.
+    n_rows : int
+        Number of all rows.
+    name : str
+        The argument that gave them, for the message.
+    """
+    try:
+        # A tuple would be one index for each dimension.
+        index = list(rows) if isinstance(rows, tuple) else rows
+        return np.arange(n_rows)[index]
+    except IndexError as error:
+        raise ValueError(
+            f"{name} must give indices of some of the {n_rows} rows of X: {error}"
+        ) from error
 
 
 class Task(NamedTuple):

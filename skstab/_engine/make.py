@@ -76,7 +76,7 @@ def make(
     keeps = owner is not None and checkpoint is None
     left = _unfinished.pop(owner, {}) if keeps else {}
     keys = keys_of(job) if checkpoint is not None or left else {}
-    unpack = partial(job.plan.unpack, n_features=job.X.shape[1])
+    unpack = partial(_unpacked, job, limits)
     finished: dict[int, Any] = {}  # by the numbers of the runs
     is_over = False
     try:
@@ -123,6 +123,14 @@ def in_order(job: Job, made: Iterable[Made]) -> Iterator[Made]:
             if len(waiting[first]) < len(job.candidates):
                 break
             yield Made(first, waiting.pop(first))
+
+
+def _unpacked(job: Job, limits: Mapping[str, float], fields: Mapping[str, Any]) -> Any:
+    """What is stored of a run; None of one that was stopped at a lower limit than there is now."""
+    stopped = re.search(r"(max_\w+)=([\d.e+-]+)", fields.get("fit_error") or "")
+    if stopped and limits.get(stopped[1], np.inf) > float(stopped[2]):
+        return None
+    return job.plan.unpack(fields, job.X.shape[1])
 
 
 def _keep_for_next_time(owner: Any, job: Job, finished: Mapping[int, Any]) -> None:

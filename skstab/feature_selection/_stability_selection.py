@@ -16,8 +16,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import naming
+from skstab._checks import check_limits, naming
 from skstab._compat import CallbackSupportMixin, as_indexable, with_callbacks
+from skstab._engine.job import row_numbers
 from skstab._engine.make import in_order, make
 from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
@@ -180,6 +181,11 @@ class StabilitySelection(
         missing ones; it is made where there is none. Subsamples are found again by the data, the estimator, the
         parameters, the rows and the seed: give an int `random_state`. Functions and classes count by their names, not
         by their code. Failed subsamples are kept, too. Several fits and processes may share a file on a local disk.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of subsamples at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -343,6 +349,8 @@ class StabilitySelection(
         fdr: float | None = None,
         efp: float | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         weakness: float = 1.0,
@@ -366,6 +374,8 @@ class StabilitySelection(
         self.fdr = fdr
         self.efp = efp
         self.checkpoint = checkpoint
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.weakness = weakness
@@ -392,6 +402,7 @@ class StabilitySelection(
             The fitted object.
         """
         check_settings(self)
+        check_limits(self.max_seconds, self.max_memory)
         self._check_pairs()
         with left_as_it_was(self):
             self._fit(X, y, params)
@@ -647,7 +658,7 @@ class StabilitySelection(
                     self.resampling, y, classifier=is_classifier(self.estimator)
                 )
                 splits = [
-                    (_numbers(train, X), test)
+                    (row_numbers(train, X.shape[0], "resampling"), test)
                     for train, test in splitter.split(X, y, **split_params)
                 ]
             if len(splits) < 2:
@@ -774,6 +785,8 @@ class StabilitySelection(
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             owner=self if key == (0,) else None,
+            max_seconds=self.max_seconds,
+            max_memory=self.max_memory,
             about=f"StabilitySelection of {type(self.estimator).__name__}",
         )
         with closing(made):
@@ -1021,13 +1034,3 @@ def _why_no_scores(name: str) -> str:
         f"{name} needs whole paths of complementary pairs: fit with resampling='complementary_pairs' and without q and "
         "pfer"
     )
-
-
-def _numbers(rows: Any, X: Any) -> Any:
-    """Numbers of the rows that indices or a mask take out of X."""
-    try:
-        return np.arange(X.shape[0])[np.asarray(rows)]
-    except IndexError as error:
-        raise ValueError(
-            f"resampling must give indices of some of the {X.shape[0]} rows of X: {error}"
-        ) from error

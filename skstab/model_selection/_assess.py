@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
-from skstab._checks import check_int, check_support_from, naming
+from skstab._checks import check_int, check_limits, check_support_from, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
@@ -79,7 +79,7 @@ _WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN, _DECOYS = range(
 )  # streams of randomness
 
 
-def assess_selector(
+def assess_selector(  # noqa: PLR0913  one for each setting, by name
     estimator: Estimator,
     X: MatrixLike,
     y: ArrayLike,
@@ -95,6 +95,8 @@ def assess_selector(
     confidence_level: float = 0.95,
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -134,6 +136,11 @@ def assess_selector(
     checkpoint : str or path-like, default=None
         A file in which finished runs are stored as they arrive; repeating the same call makes only the missing ones.
         See :class:`StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
@@ -176,6 +183,7 @@ def assess_selector(
     check_estimator(estimator)
     check_int(n_decoy_draws, "n_decoy_draws", least=0)
     check_jobs(n_jobs, verbose)
+    check_limits(max_seconds, max_memory)
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
     _check_data(data, target, groups, checkpoint)
     n_rows, entropy = data.shape[0], draw_entropy(random_state)
@@ -191,6 +199,8 @@ def assess_selector(
     settings = {
         "about": f"assess_selector of {type(estimator).__name__}",
         "checkpoint": checkpoint,
+        "max_seconds": max_seconds,
+        "max_memory": max_memory,
         "n_jobs": n_jobs,
         "verbose": verbose,
     }

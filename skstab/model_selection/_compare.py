@@ -15,7 +15,7 @@ from sklearn.metrics import check_scoring
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab._checks import check_support_from, is_estimator
+from skstab._checks import check_limits, check_support_from, is_estimator
 from skstab._random import draw_entropy
 from skstab._typing import (
     CVLike,
@@ -49,8 +49,11 @@ def compare_selectors(
     support_from: str = "used",
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: int = 0,
     on_progress: Callable[[str], None] | None = None,
 ) -> SelectorComparison:
     """Run several selectors on the same resamples and compare their stability and their scores.
@@ -83,10 +86,17 @@ def compare_selectors(
     checkpoint : str or path-like, default=None
         A file in which every finished run is stored, as in :class:`StabilityCV`: repeating the call, also with further
         selectors, makes only the missing runs. Give `random_state` an int.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of the default resamples and of what is random in the selectors.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs of each selector are.
     on_progress : callable, default=None
         Called with the name of each selector as soon as all its runs are done.
 
@@ -131,6 +141,7 @@ def compare_selectors(
     _check_scoring(named, scoring, on_progress)
     get_measure(measure)
     check_support_from(support_from)
+    check_limits(max_seconds, max_memory)
     margin = check_margin(margin)
     data, target = read_data(
         X, y, needs_classes=all(is_classifier(selector) for selector in named.values())
@@ -157,8 +168,11 @@ def compare_selectors(
         "scoring": scoring,
         "measure": measure,
         "support_from": support_from,
+        "max_seconds": max_seconds,
+        "max_memory": max_memory,
         "n_jobs": n_jobs,
         "random_state": random_state,
+        "verbose": verbose,
     }
     runs = {}
     for name, selector in named.items():

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
-from skstab._checks import check_support_from, is_int, naming
+from skstab._checks import check_limits, check_support_from, is_int, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make
@@ -52,6 +52,8 @@ def stability_profile(
     confidence_level: float = 0.95,
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     verbose: int = 0,
@@ -84,6 +86,11 @@ def stability_profile(
         Groups of rows (patients), for the splitter.
     checkpoint : str or path-like, default=None
         A file in which every finished run is stored, as for :class:`StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
@@ -137,6 +144,9 @@ def stability_profile(
             f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}"
         )
     check_support_from(support_from)
+    check_jobs(n_jobs, verbose)
+    check_limits(max_seconds, max_memory)
+    check_checkpoint(checkpoint)
     rng = check_rng(random_state)
     entropy = draw_entropy(rng.randint(2**31))
     ranked = _ranked_runs(
@@ -148,6 +158,8 @@ def stability_profile(
         entropy=entropy,
         groups=groups,
         checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
         n_jobs=n_jobs,
         verbose=verbose,
     )
@@ -209,14 +221,10 @@ def _ranked_runs(
     importance_getter: Any,
     entropy: Any,
     groups: Any,
-    checkpoint: str | PathLike[str] | None,
-    n_jobs: int | None,
-    verbose: int,
+    **settings: Any,
 ) -> Runs:
     """Make runs whose importances rank all features, also those that a selector in them drops."""
     check_estimator(estimator)
-    check_jobs(n_jobs, verbose)
-    check_checkpoint(checkpoint)
     X, y = read_data(X, y, needs_classes=not is_regressor(estimator))
     splitter = splitter_for(
         cv,
@@ -236,9 +244,7 @@ def _ranked_runs(
     part = Part(y, splits, entropy)
     job = Job(plan, [lone_candidate(estimator, names)], X, [part])
     about = f"stability_profile of {type(estimator).__name__}"
-    found = make(
-        job, checkpoint=checkpoint, n_jobs=n_jobs, verbose=verbose, about=about
-    )
+    found = make(job, about=about, **settings)
     made = [run[0] for _, run in in_order(job, found)]
     runs = collect(
         made,

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.multiclass import type_of_target
 
 from skstab._checks import is_estimator, naming
+from skstab._engine.job import row_numbers
 from skstab._warnings import warn_user
 from skstab.model_selection._split import BootstrapSplit, WholeSampleSplit
 
@@ -66,10 +67,10 @@ def splitter_for(
 
 def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any]:
     """List the splits by the numbers of their rows; there must be some to compare."""
-    every = np.arange(X.shape[0])
+    n_rows = X.shape[0]
     with naming("cv", "X", "y", *params):
         splits = [
-            (_numbers(train, every), _numbers(test, every))
+            (row_numbers(train, n_rows, "cv"), row_numbers(test, n_rows, "cv"))
             for train, test in splitter.split(X, y, **params)
         ]
     if len(splits) < 2:
@@ -77,17 +78,6 @@ def splits_of(splitter: Any, X: Any, y: Any, params: dict[str, Any]) -> list[Any
             f"cv must give at least 2 splits, since stability compares runs; got {len(splits)}"
         )
     return splits
-
-
-def _numbers(rows: Any, every: Any) -> Any:
-    """Numbers of the rows that an index of any kind (a mask, a slice, a list) takes out of all."""
-    try:
-        # A tuple would be one index for each dimension.
-        return every[list(rows) if isinstance(rows, tuple) else rows]
-    except IndexError as error:
-        raise ValueError(
-            f"cv must give indices of some of the {len(every)} rows of X: {error}"
-        ) from error
 
 
 def warn_if_folds_overlap(splits: list[Any]) -> None:

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int, naming
+from skstab._checks import check_limits, is_int, naming
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
@@ -125,6 +125,11 @@ class StabilitySearchCV(
         A file in which all candidates of a resample are stored as it is finished, so that repeating the call, also with
         other candidates, makes only the missing runs; those of a :class:`StabilityCV` or a comparison of the same data
         are found, too. See :class:`StabilityCV`. The fits on all rows are made again.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of resamples at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -217,6 +222,8 @@ class StabilitySearchCV(
         refit: str | Callable[[Mapping[str, Any]], Any] = "one_se",
         support_from: str = "used",
         checkpoint: str | PathLike[str] | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         error_score: float | Literal["raise"] = np.nan,
@@ -231,6 +238,8 @@ class StabilitySearchCV(
         self.refit = refit
         self.support_from = support_from
         self.checkpoint = checkpoint
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.error_score = error_score
@@ -257,6 +266,7 @@ class StabilitySearchCV(
             The fitted object.
         """
         check_stability_search(self)
+        check_limits(self.max_seconds, self.max_memory)
         with left_as_it_was(self):
             self._fit(X, y, params)
         return self
@@ -350,6 +360,8 @@ class StabilitySearchCV(
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             owner=self,
+            max_seconds=self.max_seconds,
+            max_memory=self.max_memory,
             about=f"StabilitySearchCV of {type(self.estimator).__name__}",
         )
         with closing(made):

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import is_int, is_real, naming
+from skstab._checks import check_limits, is_int, is_real, naming
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
@@ -155,6 +155,11 @@ class StabilityCV(
         and the seed: give `cv`, and this object where its estimator is random, an int `random_state`. Functions and
         classes count by their names, not by their code. Failed runs are kept, too. Several fits, also those of a search
         or an assessment, and several processes may share a file on a local disk.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time; None means 1 unless in a :func:`joblib.parallel_config` context.
     random_state : int, RandomState instance or None, default=None
@@ -260,6 +265,8 @@ class StabilityCV(
         target_width: float | None = None,
         return_estimators: bool = False,
         checkpoint: str | PathLike[str] | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
@@ -279,6 +286,8 @@ class StabilityCV(
         self.target_width = target_width
         self.return_estimators = return_estimators
         self.checkpoint = checkpoint
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -304,6 +313,7 @@ class StabilityCV(
             The fitted object.
         """
         check_stability_cv(self)
+        check_limits(self.max_seconds, self.max_memory)
         # Only runs from which a warm start continues are kept of a fit that failed.
         with left_as_it_was(
             self, unless=lambda: self.warm_start and hasattr(self, "runs_")
@@ -385,6 +395,8 @@ class StabilityCV(
             verbose=self.verbose,
             owner=self,
             rounds=rounds(),
+            max_seconds=self.max_seconds,
+            max_memory=self.max_memory,
             about=f"StabilityCV of {type(self.estimator).__name__}",
         )
         try:
