@@ -9,6 +9,7 @@ measure of a table of integers against two sums of its columns, and `StabilityCV
 
     python benchmarks/search.py              # all of it
     python benchmarks/search.py plain        # what one level costs against a plain GridSearchCV, by wall clock
+    python benchmarks/search.py drop-in      # what the scorer without a wrapper costs against it, by CPU time
 
 Plain: both sides fit and score 20 candidates on the same 50 bootstrap samples with the same scorer, in two processes.
 There the samples are the `cv` of the search, one fit each. Here `StabilityCV` draws them inside `fit`, reads what each
@@ -139,6 +140,47 @@ def compare(n_samples, n_features, limit=None):
     )
     report("ours / plain", times[:, 1], times[:, 0], limit)
     report("ours with its refit / plain", times[:, 2], times[:, 0])
+
+
+def drop_in():
+    """The scorer without a wrapper against the plain search, both with one refit, in one process by CPU time."""
+    print(f"{N_CANDIDATES} candidates × {N_RUNS} runs, scores / scores and stabilities")
+    for n_rows, n_features in ((1000, 150), (200, 30), (62, 2000), (200, 10_000)):
+        X, y = make_classification(
+            n_rows, n_features, n_informative=10, n_redundant=0, random_state=0
+        )
+        splits = BootstrapSplit(N_RUNS, random_state=0)
+        for estimator, grid in (
+            (lasso(), {"C": PENALTIES}),
+            (
+                make_pipeline(StandardScaler(), SelectKBest(), lasso()),
+                {"selectkbest__k": [5, 10, 15, 20]},
+            ),
+        ):
+            plain = GridSearchCV(estimator, grid, cv=splits, scoring=SCORER)
+            ours = {
+                measure: GridSearchCV(
+                    estimator,
+                    grid,
+                    cv=splits,
+                    scoring=stability_scoring(measure, scoring=SCORER),
+                    refit=ParetoRefit(SCORER, measure),
+                )
+                for measure in (MEASURE, "importance_weighted")
+            }
+            searches = [plain, *ours.values()]
+            times = alternating([partial(one.fit, X, y) for one in searches], 2)
+            same_scores(plain, ours[MEASURE])
+            name = type(estimator).__name__
+            found = "   ".join(
+                f"{measure} {time / times[0]:.2f}"
+                for measure, time in zip(ours, times[1:], strict=True)
+            )
+            n_fits = N_RUNS * len(next(iter(grid.values())))
+            fit = f"{times[0] / n_fits * 1e3:>6.1f} ms a fit"
+            print(
+                f"  {n_rows} × {n_features}, {name:<20}{fit}   {found}   limit {LIMIT}"
+            )
 
 
 def plain():
@@ -510,4 +552,5 @@ def main():
 
 
 if __name__ == "__main__":
-    plain() if "plain" in sys.argv else main()
+    which = {"plain": plain, "drop-in": drop_in}
+    which.get(sys.argv[-1], main)()

@@ -7,78 +7,101 @@ chooses some features by a filter and eliminates the others around them; how man
 """
 
 # %%
-# From RFE to the filter
-# ----------------------
-# Eight of 30 features on the breast cancer data. `n_stable_features` of them are chosen by the filter: with 0 it is
-# plain RFE, with 8 the filter alone.
+# A microarray
+# ------------
+# 62 tissues, 2000 genes: the colon data of Alon et al. (1999), if they are in the file that the environment variable
+# ``ALON`` names (an NPZ file with ``X`` and ``y``), else simulated ones of the same size: modules of correlated genes,
+# of which the active ones vary more and some differ between the classes.
 
-import matplotlib.pyplot as plt
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+import os
+from pathlib import Path
+
+import numpy as np
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skstab import (
     BootstrapSplit,
-    FeatureStabilityMapDisplay,
     HybridRFE,
     ParetoFrontDisplay,
     ParetoRefit,
-    StabilityCV,
-    WholeSampleSplit,
+    pareto_front,
     stability_scoring,
 )
 
-X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-pipe = make_pipeline(StandardScaler(), HybridRFE(8))
-search = GridSearchCV(
-    StabilityCV(
-        pipe, cv=BootstrapSplit(20, stratify=True, random_state=0), scoring="accuracy"
-    ),
-    {"estimator__hybridrfe__n_stable_features": [0, 2, 4, 6, 8]},
-    cv=WholeSampleSplit(),
-    scoring=stability_scoring(["nogueira", "importance_weighted"]),
-    refit=ParetoRefit("accuracy", "nogueira", strategy="one_se"),
-).fit(X, y)
-for number, params in enumerate(search.cv_results_["params"]):
-    accuracy, sets, weights = (
-        search.cv_results_[f"mean_test_{name}"][number]
-        for name in ("accuracy", "nogueira", "importance_weighted")
-    )
-    n_stable = params["estimator__hybridrfe__n_stable_features"]
-    print(
-        f"N = {n_stable}: accuracy {accuracy:.3f}, stability {sets:.2f}, importance-weighted {weights:.2f}"
-    )
+
+def microarray(n_rows=62, n_modules=200, size=10, n_relevant=8):
+    """Log-expressions of modules of genes; the first modules are active, and differ between the classes."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n_rows) % 3 == 0
+    level = rng.standard_normal((n_rows, n_modules))
+    level[:, :n_relevant] += 0.9 * y[:, None]
+    spread = np.exp(0.5 * rng.standard_normal(n_modules))
+    spread[:n_relevant] *= 1.8
+    genes = np.repeat(level, size, axis=1)
+    genes += 0.7 * rng.standard_normal(genes.shape)
+    return genes * np.repeat(spread, size), y
+
+
+file = Path(os.environ.get("ALON", "alon.npz"))
+if file.exists():
+    with np.load(file) as data:
+        X, y = data["X"].astype(float), data["y"]
+else:
+    X, y = microarray()
 
 # %%
-# The front
-# ---------
-# The strategy `one_se` chooses the most stable candidate whose accuracy is within one standard error of the best.
+# Two searches
+# ------------
+# 20 genes. Elimination alone over its penalties, and hybrid-RFE over these and the number of genes that the filter
+# chooses. The genes share a unit, so no ``StandardScaler`` is put in front: the variance of a gene is what the filter
+# is stable by, and ``standardize=True`` scales the genes for the models alone.
 
-_ = ParetoFrontDisplay.from_search(search, "accuracy", "nogueira").plot()
-print(search.best_params_)
+hybrid = HybridRFE(20, standardize=True)
+penalties = np.logspace(-4, 0, 3)
+grids = {
+    "RFE": {"C": penalties, "C_final": penalties},
+    "hybrid-RFE": {
+        "C": penalties,
+        "C_final": penalties,
+        "n_stable_features": [5, 10, 15],
+    },
+}
+searches = {
+    name: GridSearchCV(
+        hybrid,
+        grid,
+        cv=BootstrapSplit(10, stratify=True, random_state=0),
+        scoring=stability_scoring("nogueira", scoring="accuracy"),
+        refit=ParetoRefit("accuracy", "nogueira", strategy="one_se"),
+    ).fit(X, y)
+    for name, grid in grids.items()
+}
 
 # %%
-# Before and after
-# ----------------
-# One row per run, one colour per feature, as wide as its share of the importances. On the left plain RFE, on the right
-# the chosen compromise.
+# The fronts
+# ----------
+# Each in a colour of its own, with 95% intervals: of the stability about the resampling error, of the accuracy about
+# other data.
 
-before = (
-    clone(search.estimator)
-    .set_params(estimator__hybridrfe__n_stable_features=0)
-    .fit(X, y)
-)
-_, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
-first = FeatureStabilityMapDisplay.from_estimator(before)
-second = FeatureStabilityMapDisplay.from_estimator(
-    search.best_estimator_, like=first
-)  # the same colours
-for ax, display in zip(axes, (first, second), strict=True):
-    display.plot(ax, measures=True, n_colours=10)
+ax = None
+for name, search in searches.items():
+    display = ParetoFrontDisplay.from_search(search, "accuracy", "nogueira")
+    ax = display.plot(ax, name=name).ax_
+
+for name, search in searches.items():
+    results = search.cv_results_
+    print(name)
+    for number in pareto_front(results, "accuracy", "nogueira"):
+        accuracy, stability = (
+            results[f"mean_test_{column}"][number]
+            for column in ("accuracy", "nogueira")
+        )
+        n_stable = results["params"][number].get("n_stable_features", 0)
+        print(f"  N = {n_stable}: accuracy {accuracy:.3f}, stability {stability:.2f}")
 
 # %%
-# **Answer**: more stability at no cost, up to a point. With four of the eight features from the filter, the
-# stability rises from 0.61 to 0.71 at the same accuracy of 0.966. The filter alone is far more stable (0.89), but
-# loses more than one per cent of accuracy.
+# **Answer**: more stability for little accuracy. On the data of Alon et al. the best RFE has an accuracy of 0.835 with
+# a stability of 0.42; the front of hybrid-RFE goes from 0.848 with 0.46 over 0.832 with 0.55 to 0.824 with 0.70, where
+# 15 of the 20 genes come from the filter. On the simulated microarray, where the filter is wrong more often, it goes
+# from 0.769 with 0.23, which is that of RFE, to 0.720 with 0.41. Ten bootstraps of 62 tissues decide these numbers: the
+# intervals in the picture say how little a difference of 0.01 in accuracy means.

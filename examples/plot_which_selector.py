@@ -46,7 +46,7 @@ steps = {
         RFE(LogisticRegression(), n_features_to_select=8, step=0.2),
         LogisticRegression(),
     ],
-    "hybrid-RFE": [HybridRFE(8, n_stable_features=5)],
+    "hybrid-RFE": [HybridRFE(8, n_stable_features=5, criterion="welch")],
 }
 selectors = {
     name: make_pipeline(StandardScaler(), *parts) for name, parts in steps.items()

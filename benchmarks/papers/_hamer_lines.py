@@ -24,7 +24,6 @@ from _hamer_runs import (
     verdict,
     weakest_C,
 )
-from _svm_rfe import SVMRFE
 from _tables import Row, claim, compare, figure, note
 from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier
@@ -196,9 +195,12 @@ def svm_rfe(opts: Namespace) -> dict[str, Tables]:
     """The same by a linear SVM, with the paper's share of a fifth of the remaining features."""
     found: dict[str, Tables] = {}
     for name, X, y in _with_lsvt(opts):
-        selector = SVMRFE(round(n_selected(X)), share=0.2, complete=False)
+        selector = HybridRFE(round(n_selected(X)), loss="hinge", step=0.2)
         pipe = make_pipeline(StandardScaler(), selector, SVC(kernel="linear"))
-        grid = {"svmrfe__C": 1 / np.logspace(-2, 4, 4), "svc__C": _finals(opts, name)}
+        grid = {
+            "hybridrfe__C": 1 / np.logspace(-2, 4, 4),
+            "svc__C": _finals(opts, name),
+        }
         found[name] = _tables_of_search(
             opts, f"svm_{name}", pipe, grid, (X, y), "1/C = {:g}"
         )
@@ -338,7 +340,7 @@ def elimination_of_scikit_learn(opts: Namespace) -> None:
             continue
         size = round(n_selected(data[0]))
         selectors = {
-            "a fifth of the remaining": SVMRFE(size, C=1.0, share=0.2, complete=False),
+            "a fifth of the remaining": HybridRFE(size, loss="hinge", C=1.0, step=0.2),
             "RFE(step=0.2)": RFE(
                 SVC(kernel="linear"), n_features_to_select=size, step=0.2
             ),

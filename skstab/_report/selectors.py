@@ -146,7 +146,10 @@ def _rfe(p: LearningTask) -> Settings:
 
 
 def _hybrid_rfe(p: LearningTask) -> Settings:
-    options = {} if p.n_classes else {"loss": "squared", "criterion": f_regression}
+    # Columns of a table have different units: their variances, behind a scaler, say nothing.
+    options: dict[str, Any] = {"criterion": "welch"}
+    if not p.n_classes:
+        options = {"loss": "squared", "criterion": f_regression}
     settings = sorted({(k, n_stable) for k in p.sizes for n_stable in (k // 2, k)})
     return Settings(
         HybridRFE(C=_rounded(50 / p.n_rows), **options),

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from skstab.feature_selection._ridge import (
-    Loss,
+    AnyLoss,
     RidgeFit,
     fit_features,
     fit_rows,
@@ -138,7 +138,7 @@ class Elimination(NamedTuple):
 
 def eliminate(
     columns: Any,
-    loss: Loss,
+    loss: AnyLoss,
     *,
     n_select: int,
     stable: np.ndarray,
@@ -154,7 +154,7 @@ def eliminate(
     ----------
     columns : ndarray or CSR array of shape (n_features, n_rows)
         The data, one row for each feature.
-    loss : Loss
+    loss : Loss or Hinge
         The loss and its target.
     n_select : int
         How many features to keep.
@@ -242,7 +242,7 @@ def frequency_scores(elimination: Elimination, n_features: int) -> np.ndarray:
 
 
 def fit_ridge(
-    columns: Any, loss: Loss, C: float, *, fit_intercept: bool = True
+    columns: Any, loss: AnyLoss, C: float, *, fit_intercept: bool = True
 ) -> RidgeFit:
     """Fit one model in row space or in feature space, whichever is faster."""
     return _Remaining(columns, loss, C, fit_intercept).fit()
@@ -254,7 +254,7 @@ class _Remaining:
     def __init__(
         self,
         columns: Any,
-        loss: Loss,
+        loss: AnyLoss,
         C: float,
         fit_intercept: bool,
         models: dict[bytes, RidgeFit] | None = None,

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -48,7 +49,7 @@ from skstab.feature_selection._filters import (
     welch_variance,
 )
 from skstab.feature_selection._relieff import relieff
-from skstab.feature_selection._ridge import LOSSES, Loss, RidgeFit, scaled
+from skstab.feature_selection._ridge import LOSSES, AnyLoss, RidgeFit, scaled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,12 +66,14 @@ def _variance(X: Any, y: Any, *, sample_weight: Any = None) -> np.ndarray:  # no
 _LARGEST = (
     1e50  # its square, times C, the number of rows and their weights, is still finite
 )
+_SAME = 1e-6  # of variances, relative to the largest
 _NO_SOLUTION = (
     "the model has no finite weights that can be computed: C, C_final, alpha, sample_weight or the unit of X are too "
     "extreme (StandardScaler gives every feature the same unit)"
 )
 CRITERIA: dict[str, Callable[..., np.ndarray]] = {
     "welch_variance": welch_variance,
+    "welch": partial(welch_variance, variance_weight=0.0),
     "variance": _variance,
     "relieff": relieff,
     "information_gain": information_gain,
@@ -79,8 +82,14 @@ CRITERIA: dict[str, Callable[..., np.ndarray]] = {
 
 
 def _classifies(estimator: Any) -> bool:
+    if estimator.loss == "squared":
+        raise AttributeError("a HybridRFE with loss='squared' has no classes")
+    return True
+
+
+def _has_probabilities(estimator: Any) -> bool:
     if estimator.loss != "logistic":
-        raise AttributeError("only a HybridRFE with loss='logistic' has classes")
+        raise AttributeError("only a HybridRFE with loss='logistic' has probabilities")
     return True
 
 
@@ -99,8 +108,8 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     n_stable_features : int, default=0
         Number N of those that are chosen beforehand by `criterion`.
     criterion : str or callable, default="welch_variance"
-        Score by which the stable features are chosen: "welch_variance", "variance", "relieff", "information_gain",
-        "symmetrical_uncertainty", or a score function `(X, y) -> scores` as for
+        Score by which the stable features are chosen: "welch_variance", "welch", "variance", "relieff",
+        "information_gain", "symmetrical_uncertainty", or a score function `(X, y) -> scores` as for
         :class:`~sklearn.feature_selection.SelectKBest`, where more is better. Sample weights are passed to it if it
         has a parameter `sample_weight`; otherwise rows of weight 0 are left out, and the others count the same.
     C : float, default=1.0
@@ -117,10 +126,12 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     step : int or float, default=0.2
         Fraction of the *remaining* features that a step drops (rounded down, at least one), or their number. The last
         step drops as many as needed to keep k.
-    loss : {"logistic", "squared"}, default="logistic"
-        "logistic" makes it a classifier (multinomial with more than two classes), "squared" a ridge regression.
+    loss : {"logistic", "hinge", "squared"}, default="logistic"
+        "logistic" makes it a classifier (multinomial with more than two classes), "hinge" one by linear support vector
+        machines (one for each of more than two classes), "squared" a ridge regression. "hinge" without stable features
+        is the SVM-RFE that drops a share of the *remaining* features in each step.
     fit_intercept : bool, default=True
-        Whether the models have an intercept, which is not penalised.
+        Whether the models have an intercept, which is not penalised; True for "hinge".
     standardize : bool, default=False
         Whether the models are fitted on features of unit variance, while `criterion` is computed on the unscaled ones,
         as a criterion of variance requires; `coef_` refers to the unscaled features.
@@ -137,6 +148,9 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         Those among them that were chosen beforehand, best first.
     ranking_ : ndarray of int of shape (n_features,)
         1 for a selected feature, 2 for one that the last step dropped, and so on.
+    elimination_order_ : ndarray of int of shape (n_features,)
+        All features, from the best to the first that was dropped; of one step by their weights, selected ones by those
+        of the last step.
     frequency_scores_ : ndarray of shape (n_features,)
         How far each selected feature was from being dropped, between 0 and 1 (equation 15): an estimate of how often
         other samples would select it. NaN for the others.
@@ -145,7 +159,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         of the best that was dropped (`dropped_weight`) and of the worst that was kept by its weight (`kept_weight`),
         and their ratio (`margin`): near 1 the step was nearly a tie.
     classes_ : ndarray of shape (n_classes,)
-        The class labels, for `loss="logistic"`.
+        The class labels, for "logistic" and "hinge".
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
@@ -158,10 +172,10 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     Notes
     -----
-    The penalty assumes features of the same scale. If they have different units, put a
-    :class:`~sklearn.preprocessing.StandardScaler` before this selector; the default criterion is then Welch's t alone,
-    as all variances are the same. If they share a unit (expression levels, channels of a sensor), their variance
-    is informative: set `standardize` instead.
+    The penalty assumes features of the same scale. If they share a unit (expression levels, channels of a sensor,
+    logarithms), set `standardize`, and put no :class:`~sklearn.preprocessing.StandardScaler` before this selector:
+    their variance is what makes the default criterion stable, and behind a scaler all variances are 1 (a warning says
+    so). If they have different units, put a scaler before it and give `criterion="welch"`.
 
     With more features than rows the models are fitted in as many unknowns as there are distinct rows, by Newton's
     method on a Gram matrix that is updated as features are dropped.
@@ -173,24 +187,24 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import StandardScaler
     >>> from skstab.feature_selection import HybridRFE
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> X = StandardScaler().set_output(transform="pandas").fit_transform(X)
-    >>> hybrid = HybridRFE(5, n_stable_features=2, C=0.1).fit(X, y)
+    >>> X = np.log(X + 0.001)  # differences are ratios: all features share a unit
+    >>> hybrid = HybridRFE(5, n_stable_features=2, C=0.1, standardize=True).fit(X, y)
     >>> print(*hybrid.get_feature_names_out(), sep=", ")
-    mean concave points, worst radius, worst texture, worst perimeter, worst concave points
+    mean concavity, worst radius, worst perimeter, worst area, worst concavity
     >>> print(f"{hybrid.score(X, y):.2f}")
-    0.97
+    0.95
 
     In the last step the dropped and the kept weight were close:
 
     >>> hybrid.elimination_path_.tail(2).round(2)
           n_features  n_dropped  dropped_weight  kept_weight  margin
     step
-    9              7          1            0.59         0.73    0.81
-    10             6          1            0.79         0.85    0.93
+    9              7          1            0.72         0.79    0.91
+    10             6          1            0.85         0.93    0.92
     """
 
     def __init__(
@@ -281,7 +295,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
 
     def _prepare(
         self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[int, Design, Loss]:
+    ) -> tuple[int, Design, AnyLoss]:
         """Check the input and choose the stable features."""
         _check(self)
         is_numeric = self.loss == "squared"
@@ -311,7 +325,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         )
         return n_select, design, self._loss_of(targets)(targets, weight[:, None])
 
-    def _finish(self, elimination: Elimination, design: Design, loss: Loss) -> None:
+    def _finish(self, elimination: Elimination, design: Design, loss: AnyLoss) -> None:
         self._keep(elimination, self.n_features_in_)
         self._fit_final(design, loss, elimination.selected)
 
@@ -331,21 +345,21 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             else np.eye(len(self.classes_))[codes]
         )
 
-    def _loss_of(self, targets: np.ndarray) -> Callable[[np.ndarray, np.ndarray], Loss]:
-        return LOSSES[
-            "squared"
-            if self.loss == "squared"
-            else "logistic"
-            if targets.shape[1] == 1
-            else "softmax"
-        ]
+    def _loss_of(
+        self, targets: np.ndarray
+    ) -> Callable[[np.ndarray, np.ndarray], AnyLoss]:
+        many = self.loss == "logistic" and targets.shape[1] > 1
+        return LOSSES["softmax" if many else self.loss]
 
     def _stable_features(self, X: Any, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if self.n_stable_features == 0:
             return np.empty(0, dtype=np.intp)
-        criterion = (
-            self.criterion if callable(self.criterion) else CRITERIA[self.criterion]
-        )
+        if callable(self.criterion):
+            criterion = self.criterion
+        else:
+            criterion = CRITERIA[self.criterion]
+            if "variance" in self.criterion:
+                _warn_if_scaled(X, weight, self.criterion)
         scores = criterion(X, y, **self._keywords(criterion, weight))
         with naming("criterion"):
             scores = np.asarray(
@@ -371,7 +385,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
     def _eliminate(
         self,
         columns: Any,
-        loss: Loss,
+        loss: AnyLoss,
         n_select: int,
         models: dict[bytes, RidgeFit] | None = None,
     ) -> Elimination:
@@ -399,11 +413,17 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         ):
             self.ranking_[ranked[n_kept:]] = rank
         self.frequency_scores_ = frequency_scores(elimination, n_features)
+        order = elimination.selected
+        if elimination.steps:
+            last = elimination.steps[-1]
+            order = last.ranked[: last.n_kept]
+        dropped = [step.ranked[step.n_kept :] for step in reversed(elimination.steps)]
+        self.elimination_order_ = np.concatenate([order, *dropped])
         self._path = [
             _record(step, len(self.stable_features_)) for step in elimination.steps
         ]
 
-    def _fit_final(self, design: Design, loss: Loss, selected: np.ndarray) -> None:
+    def _fit_final(self, design: Design, loss: AnyLoss, selected: np.ndarray) -> None:
         """Fit the final model, in which the penalty of a feature is 1 + α(1 − s) (equation 16)."""
         shrunk = 1 / np.sqrt(1 + self.alpha * (1 - self.frequency_scores_[selected]))
         C = self.C if self.C_final is None else self.C_final
@@ -499,7 +519,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
         decision = self._decision(X)
         return decision[:, 0] if decision.shape[1] == 1 else decision
 
-    @available_if(_classifies)
+    @available_if(_has_probabilities)
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes.
 
@@ -518,7 +538,7 @@ class HybridRFE(SelectorMixin, BaseEstimator):
             return np.asarray(expit(np.hstack([-decision, decision])))
         return np.asarray(softmax(decision, axis=1))
 
-    @available_if(_classifies)
+    @available_if(_has_probabilities)
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the probabilities of the classes.
 
@@ -607,13 +627,15 @@ def _check(estimator: HybridRFE) -> None:
                 lambda s: is_int(s, 1) or is_number(s, above=0, below=1),
             ),
             "loss": (
-                "'logistic' or 'squared'",
-                lambda loss: loss in ("logistic", "squared"),
+                "'logistic', 'hinge' or 'squared'",
+                lambda loss: loss in ("logistic", "hinge", "squared"),
             ),
             "fit_intercept": ("a bool", is_bool),
             "standardize": ("a bool", is_bool),
         },
     )
+    if estimator.loss == "hinge" and not estimator.fit_intercept:
+        raise ValueError("fit_intercept must be True for loss='hinge', got False")
 
 
 def _n_select(wanted: Any, n_stable: int, n_features: int) -> int:
@@ -657,6 +679,18 @@ def _weighted_rows(
     )
 
 
+def _warn_if_scaled(X: Any, weight: np.ndarray, criterion: str) -> None:
+    """Warn where a variance that a criterion rests on is the same for all features."""
+    variance = moments(X, weight)[1]
+    variance = variance[variance > 0]
+    if len(variance) > 1 and np.ptp(variance) <= _SAME * variance.max():
+        warn_user(
+            f"all features have the same variance, as behind a StandardScaler, and criterion={criterion!r} has nothing "
+            "stable to choose by: where features share a unit, leave them unscaled and set standardize=True; where "
+            "they do not, give criterion='welch'"
+        )
+
+
 @contextmanager
 def _naming_what_is_extreme() -> Iterator[None]:
     try:
@@ -692,7 +726,7 @@ def _distinct_rows(
 def _finish_alike(
     selectors: Sequence[HybridRFE],
     design: Design,
-    loss: Loss,
+    loss: AnyLoss,
     models: dict[bytes, RidgeFit],
 ) -> None:
     """Fit selectors with the same number of stable features by one elimination, which stops earlier for some."""

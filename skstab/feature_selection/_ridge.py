@@ -4,8 +4,9 @@ The models minimise, over the weights W (features × outputs) and intercepts b,
 
     Σ_i s_i ℓ(y_i, f_i) + ‖W‖²/(2C),    f_i = Wᵀx_i + b,
 
-with sample weights s. Their solution is W = C Xᵀα with α (rows × outputs): with P = C XXᵀ, f = Pα + b. With more
-features than rows the unknowns are therefore α, and the cost of a step does not depend on the number of features.
+with sample weights s; those of the hinge loss are left to libsvm. Their solution is W = C Xᵀα with α (rows × outputs):
+with P = C XXᵀ, f = Pα + b. With more features than rows the unknowns are therefore α, and the cost of a step does not
+depend on the number of features.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dposv, dpotrf, dpotrs
 from scipy.special import expit, logsumexp, softmax
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVC
 
 __all__ = [
     "LOSSES",
+    "AnyLoss",
+    "Hinge",
     "Loss",
     "RidgeFit",
     "fit_features",
@@ -35,6 +39,7 @@ _TOLERANCE = 1e-10  # of the gradient, relative to its size far from the solutio
 _STALLED = 1e-6  # near the solution a step squares the error, unless only rounding errors are left
 _LOST = 1e-2  # an error with which what was found is not the solution
 _FAR = 0.5  # the same of scikit-learn's solvers, which stop earlier; without any weight it is 1
+_SVM_TOLERANCE = 1e-5
 _FEW_ROWS = (
     100  # for so few rows, row space is faster even with fewer features than rows
 )
@@ -139,10 +144,30 @@ class Softmax:
         )
 
 
-LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], Loss]] = {
+@dataclass(frozen=True)
+class Hinge:
+    """max(0, 1 − (2y − 1)f), with y of 0 and 1: one column for two classes, else one for each against the rest."""
+
+    y: np.ndarray
+    weight: np.ndarray
+
+    def by_libsvm(self, kernel: str, data: Any, C: float) -> list[SVC]:
+        """One support vector machine for each column, of a Gram matrix ("precomputed") or of rows ("linear")."""
+        return [
+            SVC(kernel=kernel, C=C, tol=_SVM_TOLERANCE).fit(
+                data, column, self.weight[:, 0]
+            )
+            for column in self.y.T
+        ]
+
+
+AnyLoss: TypeAlias = Loss | Hinge
+
+LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], AnyLoss]] = {
     "squared": Squared,
     "logistic": Logistic,
     "softmax": Softmax,
+    "hinge": Hinge,
 }
 
 
@@ -171,7 +196,7 @@ def prefers_rows(n_rows: int, n_features: int) -> bool:
 def fit_rows(
     columns: Any,
     gram: np.ndarray,
-    loss: Loss,
+    loss: AnyLoss,
     C: float,
     *,
     fit_intercept: bool = True,
@@ -185,7 +210,7 @@ def fit_rows(
         The data, one row for each feature.
     gram : ndarray of shape (n_rows, n_rows)
         XXᵀ.
-    loss : Loss
+    loss : Loss or Hinge
         The loss and its target.
     C : float
         Inverse strength of the penalty.
@@ -199,6 +224,10 @@ def fit_rows(
     fit : RidgeFit
         With `dual`.
     """
+    if isinstance(loss, Hinge):
+        machines = loss.by_libsvm("precomputed", gram, C)
+        parts = [columns[:, one.support_] @ _dense(one.dual_coef_) for one in machines]
+        return _side_by_side(parts, machines)
     dual, intercept = np.zeros(loss.y.shape), np.zeros(loss.y.shape[1])
     if start is not None and start.dual is not None:
         dual, intercept = start.dual, start.intercept
@@ -208,7 +237,7 @@ def fit_rows(
 
 def fit_features(
     columns: Any,
-    loss: Loss,
+    loss: AnyLoss,
     C: float,
     *,
     fit_intercept: bool = True,
@@ -220,7 +249,7 @@ def fit_features(
     ----------
     columns : ndarray or CSR array of shape (n_features, n_rows)
         The data, one row for each feature.
-    loss : Loss
+    loss : Loss or Hinge
         The loss and its target.
     C : float
         Inverse strength of the penalty.
@@ -234,6 +263,10 @@ def fit_features(
     fit : RidgeFit
         Without `dual`.
     """
+    if isinstance(loss, Hinge):
+        machines = loss.by_libsvm("linear", columns.T, C)
+        parts = [columns[:, one.support_] @ _dense(one.dual_coef_) for one in machines]
+        return _side_by_side(parts, machines)
     n_features, n_outputs = columns.shape[0], loss.y.shape[1]
     space = _Features(columns.T, C, fit_intercept)
     if n_features * n_outputs > _MANY_UNKNOWNS:
@@ -254,6 +287,15 @@ def fit_features(
             np.broadcast_to(start.intercept, (n_outputs,)),
         )
     return RidgeFit(*_newton(space, loss, weights, intercept))
+
+
+def _dense(row: Any) -> np.ndarray:
+    return np.ravel(row.toarray() if sparse.issparse(row) else row)
+
+
+def _side_by_side(weights: list[np.ndarray], machines: list[SVC]) -> RidgeFit:
+    intercepts = np.array([one.intercept_[0] for one in machines])
+    return RidgeFit(np.column_stack(weights), intercepts)
 
 
 def scaled(columns: Any, scale: np.ndarray) -> Any:

@@ -21,7 +21,13 @@ from skstab.model_selection import ParetoRefit, search_table
 if TYPE_CHECKING:
     import pandas as pd
 
-_MARKS = {"knee": "s", "weighted": "D", "one_se": "^", "tolerance": "v"}
+_MARKS = {
+    "knee": "s",
+    "weighted": "D",
+    "one_se": "^",
+    "sparsest": "p",
+    "tolerance": "v",
+}
 _MARK_SIZE, _STEP = 6.5, 10.0  # points
 _MANY = 40  # candidates beyond which error bars cover everything
 
@@ -211,7 +217,9 @@ class ParetoFrontDisplay:
         table["chosen"] = False if self.chosen is None else table.index == self.chosen
         return table
 
-    def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
+    def plot(
+        self, ax: Any = None, *, legend: bool = True, name: str | None = None
+    ) -> Self:
         """Draw the candidates.
 
         Parameters
@@ -220,6 +228,9 @@ class ParetoFrontDisplay:
             Axes to draw in; None makes a figure.
         legend : bool, default=True
             Whether to draw a legend of the marks.
+        name : str, default=None
+            Draw the front alone, in a colour of its own and under this name in the legend: for the fronts of several
+            searches on the same axes. None draws all candidates and choices.
 
         Returns
         -------
@@ -228,8 +239,11 @@ class ParetoFrontDisplay:
         """
         self.figure_, self.ax_ = figure_and_axes(ax)
         table = self.frame().dropna(subset=["score", "stability"])
-        drawn = self._draw_candidates(table) | self._draw_choices(table)
-        self._widen(table)
+        if name is None:
+            drawn = self._draw_candidates(table) | self._draw_choices(table)
+            self._widen(table)
+        else:
+            drawn = self._draw_front(table, name)
         self.ax_.locator_params(axis="x", nbins=6)  # scores have many digits
         self.ax_.set_xlabel(self.score, parse_math=False)
         self.ax_.set_ylabel(
@@ -245,6 +259,17 @@ class ParetoFrontDisplay:
             return None
         is_nested = f"split1_test_{self.stability}" in self.cv_results
         return "outer folds" if is_nested else "resampling error"
+
+    def _draw_front(self, table: pd.DataFrame, name: str) -> dict[str, Any]:
+        """Draw the front in the next colour; return all fronts of the axes by name."""
+        handles, names = self.ax_.get_legend_handles_labels()
+        front = table[table["on_front"]].sort_values(
+            ["score", "stability"], ascending=[True, False]
+        )
+        colour = COLOURS[len(names) % len(COLOURS)]
+        drawn = self._points(front, "-o", colour, colour, 3)
+        drawn.set_label(str(name))
+        return dict(zip(names, handles, strict=True)) | {str(name): drawn}
 
     def _draw_candidates(self, table: pd.DataFrame) -> dict[str, Any]:
         front = table[table["on_front"]].sort_values(
@@ -295,7 +320,8 @@ class ParetoFrontDisplay:
             rows = table[table["strategies"].str.contains(strategy)]
             if len(rows):
                 # No candidate is on the upper right of the front: the marks stand there in a row.
-                rank = rows["strategies"].iloc[0].split(", ").index(strategy)
+                named = rows["strategies"].iloc[0].split(", ")
+                rank = [one for one in named if one in _MARKS].index(strategy)
                 name = strategy + details.get(strategy, "")
                 drawn[name] = self._mark(
                     rows, marker, _MARK_SIZE, "white", shift=_STEP * (rank + 1)

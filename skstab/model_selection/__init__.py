@@ -24,6 +24,7 @@ from skstab.model_selection._split import (
     WholeSampleSplit,
 )
 from skstab.model_selection._stability_cv import StabilityCV
+from skstab.model_selection._unpacking import collect_runs
 from skstab.runs import collect_supports
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "StabilitySearchCV",
     "WholeSampleSplit",
     "assess_selector",
+    "collect_runs",
     "collect_supports",
     "compare_cohorts",
     "compare_selectors",

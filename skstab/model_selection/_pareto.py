@@ -17,13 +17,19 @@ from skstab._checks import (
     is_number,
     naming,
 )
-from skstab._typing import FloatArray, IntArray
+from skstab._typing import BoolArray, FloatArray, IntArray
+from skstab.model_selection._score_tests import Difference, resample_difference
+from skstab.model_selection._unpacking import readable
 
-Strategy: TypeAlias = Literal["knee", "weighted", "one_se", "tolerance"]
+Strategy: TypeAlias = Literal[
+    "knee", "weighted", "one_se", "sparsest", "not_worse", "tolerance"
+]
 
 _PREFIX = "mean_test_"
 # Values that differ by less are ties: they come out of different sums of the same numbers.
 _TIE = 1e-12
+_LEVEL = 0.05
+_MANY = 1e9  # degrees of freedom of a normal distribution
 
 
 def column(cv_results: Any, name: Any) -> FloatArray:
@@ -62,16 +68,37 @@ def standard_error(cv_results: Mapping[str, Any], name: str) -> FloatArray:
 
     The splits of a `StabilitySearchCV` are resamples, which share rows: there, too, it is the column of its own.
     """
-    n_splits = sum(
-        1
-        for key in cv_results
-        if str(key).startswith("split") and str(key).endswith(f"_test_{name}")
-    )
+    n_splits = len(_split_columns(cv_results, name))
     if n_splits > 1 and not _is_of_resamples(cv_results):
         spread = np.asarray(cv_results[f"std_test_{name}"], dtype=np.float64)
         # scikit-learn's standard deviation is that of the splits as a population.
         return np.asarray(spread / np.sqrt(n_splits - 1))
     return column(cv_results, f"{name}_se")
+
+
+def _split_columns(cv_results: Mapping[str, Any], name: str) -> list[str]:
+    return [
+        str(key)
+        for key in cv_results
+        if str(key).startswith("split") and str(key).endswith(f"_test_{name}")
+    ]
+
+
+def differences_to(
+    best: int, cv_results: Mapping[str, Any], name: str
+) -> list[Difference] | None:
+    """Differences of the mean of one candidate to that of each, paired by split; None where no splits are known."""
+    keys = _split_columns(cv_results, name)
+    if len(keys) < 2:
+        return None
+    splits = np.array([cv_results[key] for key in keys], dtype=np.float64)
+    found = [resample_difference(splits[:, best], own) for own in splits.T]
+    if _is_of_resamples(cv_results):
+        return found
+    # The folds of a nested search, whose standard error is that of independent ones.
+    spreads = np.nanstd(splits[:, [best]] - splits, axis=0, ddof=1)
+    errors = (spreads / np.sqrt(len(keys))).tolist()
+    return [one._replace(error=error) for one, error in zip(found, errors, strict=True)]
 
 
 def _is_of_resamples(cv_results: Mapping[str, Any]) -> bool:
@@ -87,12 +114,15 @@ def objectives(
 ) -> tuple[FloatArray, FloatArray]:
     """Return scores and stabilities; a candidate that never selects anything is not a choice, however stable."""
     a, s = column(cv_results, score), column(cv_results, stability)
-    if _has_sizes(cv_results):
+    if has_sizes(cv_results):
         s = np.where(column(cv_results, "n_features") == 0, np.nan, s)
+    if "iter" in cv_results:  # successive halving: earlier rounds had fewer rows
+        rounds = np.asarray(cv_results["iter"])
+        s = np.where(rounds == rounds.max(), s, np.nan)
     return a, s
 
 
-def _has_sizes(cv_results: Mapping[str, Any]) -> bool:
+def has_sizes(cv_results: Mapping[str, Any]) -> bool:
     return f"{_PREFIX}n_features" in cv_results or "n_features" in cv_results
 
 
@@ -151,6 +181,7 @@ def pareto_front(
     >>> pareto_front(results, "accuracy", "nogueira")
     array([0, 1, 2])
     """
+    cv_results = readable(cv_results)
     a, s = objectives(cv_results, score, stability)
     front = front_of(a, s)
     if not check_bool(with_uncertainty, "with_uncertainty"):
@@ -174,11 +205,16 @@ class ParetoRefit:
         Name of the metric for which more is better, such as "accuracy" or "neg_log_loss".
     stability : str
         Name of the measure of stability.
-    strategy : {"knee", "weighted", "one_se", "tolerance"}, default="knee"
+    strategy : {"knee", "weighted", "one_se", "sparsest", "not_worse", "tolerance"}, default="knee"
         - "knee": with both axes of the front scaled to [0, 1], the point that lies farthest above the chord between its
           two ends.
         - "weighted": the candidate of largest gamma · score + (1 − gamma) · stability.
-        - "one_se": the most stable candidate within one standard error of the best score.
+        - "one_se": the most stable candidate within one standard error of the best score, which is that of the
+          difference of the two, paired by split.
+        - "sparsest": the candidate with the fewest features within one such standard error (nogueira2018,
+          section 6.2), of these the most stable.
+        - "not_worse": the most stable candidate that is not significantly worse than the best (paired t test at 5%;
+          kalousis2007). Not significantly worse does not mean as good: the fewer splits, the more it accepts.
         - "tolerance": the most stable candidate whose score is at most `tolerance` below the best.
     gamma : float, default=0.5
         Weight of the score for "weighted".
@@ -189,9 +225,17 @@ class ParetoRefit:
     -----
     Among equals the candidate with fewer features wins (where the search has the metric `n_features`), then the first.
     Candidates with a missing value, or that select nothing, are ignored. One that keeps every feature in every run is
-    as trivially stable, but the table of a search does not say how many there are: leave it out of the grid. Standard
-    errors are those between the splits of a nested search, and those within the only split, `<score>_se`, of a
-    one-level search.
+    as trivially stable, but the table of a search does not say how many there are: leave it out of the grid.
+
+    A table of a search with :func:`stability_scoring` over any estimator holds packed selections. They are read, and in
+    the table itself give way to `mean_test_<measure>` with `_low`, `_high`, `_se` and `rank_test_<measure>`,
+    `mean_test_n_features`, the standard errors `mean_test_<score>_se` of the scores, and `runs`, what each candidate
+    selected.
+
+    Differences of scores are paired by split: their standard error is √(1/M + 0.2) standard deviations over M
+    resamples, which share rows, and the usual one over the folds of a nested search. Where a search has one split, the
+    standard error is that of the best score, `<score>_se`, and for "not_worse" that of both. Successive halving chooses
+    by itself and never calls `refit`; of its table, `ParetoRefit(...)(search.cv_results_)` chooses in the last round.
 
     Examples
     --------
@@ -231,7 +275,14 @@ class ParetoRefit:
             )
 
     def __call__(self, cv_results: Mapping[str, Any]) -> int:
-        """Return the index of the chosen candidate."""
+        """Return the index of the chosen candidate; a dict that holds packed selections is filled with stabilities."""
+        table = readable(cv_results)
+        if table is not cv_results and isinstance(cv_results, dict):
+            cv_results.clear()
+            cv_results.update(table)
+        return self._choose(table)
+
+    def _choose(self, cv_results: Mapping[str, Any]) -> int:
         a, s = objectives(cv_results, self.score, self.stability)
         if (np.isnan(a) | np.isnan(s)).all():
             raise ValueError(
@@ -251,7 +302,7 @@ def best_by(
 ) -> int:
     """Return the candidate with the largest value of one metric."""
     merit = column(cv_results, name)
-    if not may_select_nothing and _has_sizes(cv_results):
+    if not may_select_nothing and has_sizes(cv_results):
         merit = np.where(column(cv_results, "n_features") == 0, np.nan, merit)
     if np.isnan(merit).all():
         raise ValueError(
@@ -263,7 +314,7 @@ def best_by(
 def _best(merit: FloatArray, cv_results: Mapping[str, Any]) -> int:
     """Return the candidate of largest merit; among equals that with the fewest features, then the first."""
     best = np.flatnonzero(merit >= np.nanmax(merit) - _TIE)
-    if _has_sizes(cv_results):
+    if has_sizes(cv_results):
         best = best[np.argsort(column(cv_results, "n_features")[best], kind="stable")]
     return int(best[0])
 
@@ -293,9 +344,49 @@ def _weighted(
 def _one_se(
     refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray
 ) -> FloatArray:
+    return np.where(_within_one_error(refit, cv_results, a, s), s, np.nan)
+
+
+def _sparsest(
+    refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> FloatArray:
+    within = _within_one_error(refit, cv_results, a, s)
+    sizes = np.where(within, column(cv_results, "n_features"), np.nan)
+    return np.where(sizes <= np.nanmin(sizes) + _TIE, s, np.nan)
+
+
+def _within_one_error(
+    refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> BoolArray:
+    """Which candidates lose at most one standard error of the (paired) difference to the best score."""
     known = np.where(np.isnan(s), np.nan, a)
-    error = standard_error(cv_results, refit.score)[_best(known, cv_results)]
-    return _most_stable_within(0.0 if np.isnan(error) else error, known, s)
+    best = _best(known, cv_results)
+    paired = differences_to(best, cv_results, refit.score)
+    if paired is None:
+        losses = known[best] - known
+        errors = np.full(len(a), standard_error(cv_results, refit.score)[best])
+    else:
+        losses = np.array([difference.mean for difference in paired])
+        errors = np.array([difference.error for difference in paired])
+    return np.asarray(~np.isnan(known) & (losses <= np.nan_to_num(errors) + _TIE))
+
+
+def _not_worse(
+    refit: ParetoRefit, cv_results: Mapping[str, Any], a: FloatArray, s: FloatArray
+) -> FloatArray:
+    known = np.where(np.isnan(s), np.nan, a)
+    best = _best(known, cv_results)
+    paired = differences_to(best, cv_results, refit.score)
+    if paired is None:
+        error = standard_error(cv_results, refit.score)
+        errors = np.hypot(error[best], error)
+        paired = [
+            Difference(loss, own, _MANY)
+            for loss, own in zip(known[best] - known, errors, strict=True)
+        ]
+    is_best = known >= known[best] - _TIE
+    not_worse = np.array([one.pvalue() >= _LEVEL for one in paired]) | is_best
+    return np.where(not_worse & ~np.isnan(known), s, np.nan)
 
 
 def _tolerance(
@@ -314,5 +405,7 @@ STRATEGIES: dict[Strategy, Callable[..., FloatArray]] = {
     "knee": _knee,
     "weighted": _weighted,
     "one_se": _one_se,
+    "sparsest": _sparsest,
+    "not_worse": _not_worse,
     "tolerance": _tolerance,
 }

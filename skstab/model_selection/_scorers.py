@@ -1,39 +1,69 @@
-"""Stability as a score: scorers that read a fitted `StabilityCV`, for searches of scikit-learn."""
+"""Stability as a score: scorers for the searches of scikit-learn, and what they read out of their tables."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from secrets import randbits
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from skstab._checks import is_choice, is_int, naming
+from skstab._checks import check_support_from, is_choice, is_int, naming
 from skstab._pipelines import find_part
 from skstab._random import check_rng
-from skstab._typing import CVLike, FloatArray, MeasureLike, RandomState
-from skstab._warnings import warn_user
+from skstab._typing import (
+    CVLike,
+    FloatArray,
+    MeasureLike,
+    RandomState,
+    ScoringLike,
+)
+from skstab._warnings import bounded, describe, warn_user
 from skstab.metrics import Measure, StabilityInterval, get_measure
+from skstab.model_selection._packing import pack
 from skstab.model_selection._score_tests import score_error
+from skstab.model_selection._scoring import (
+    check_no_measure,
+    score_names_of,
+    scorer_of,
+)
 from skstab.model_selection._stability_cv import StabilityCV
 from skstab.model_selection._validation import check_jobs
-from skstab.runs import Runs
+from skstab.runs import Runs, read_run, why_no_support
 
 
-def _require_runs(estimator: Any) -> StabilityCV:
+class Refusal:
+    """What a scorer returns where there is nothing to score.
+
+    scikit-learn turns what a scorer raises into a missing score with a warning; what is no number is an error, which
+    shows its text.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return self.reason
+
+    def __float__(self) -> float:
+        raise ValueError(self.reason)
+
+
+def _held_runs(estimator: Any) -> StabilityCV | None:
+    """The fitted `StabilityCV` that an estimator is, holds as a step, or found best."""
     runs: StabilityCV | None = find_part(
         estimator, lambda part: isinstance(part, StabilityCV)
     )
-    if runs is None:
-        name = type(estimator).__name__
-        raise ValueError(
-            f"estimator {name} holds no StabilityCV, and stability is a property of many fits: search over "
-            f"StabilityCV({name}(...)), with parameters named estimator__..., or pass cv to make_stability_scorer"
-        )
-    check_is_fitted(runs)
+    if runs is not None:
+        check_is_fitted(runs)
     return runs
 
 
@@ -56,14 +86,14 @@ class StabilityScorer:
     n_jobs: int | None
     random_state: Any
 
-    def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> float:
+    def __call__(self, estimator: Any, X: Any = None, y: Any = None) -> Any:
         """Return the stability of a fitted estimator; X and y matter only where `cv` is given."""
-        runs = (
-            _require_runs(estimator)
-            if self.cv is None
-            else self._runs_of(estimator, X, y)
-        )
         measure = get_measure(self.measure)
+        runs = (
+            _held_runs(estimator) if self.cv is None else self._runs_of(estimator, X, y)
+        )
+        if runs is None:
+            return Refusal(_how_to_search(estimator, measure))
         estimate, low, high = _oriented(runs.runs_.estimate(measure), measure)
         return {None: estimate, "low": low, "high": high}[self.bound]
 
@@ -76,6 +106,19 @@ class StabilityScorer:
             random_state=self.random_state,
         )
         return fresh.fit(X, y)
+
+
+def _how_to_search(estimator: Any, measure: Measure) -> str:
+    name = type(estimator).__name__
+    score = "accuracy" if is_classifier(estimator) else "r2"
+    return (
+        f"no stability: make_stability_scorer() reads the runs of a StabilityCV and {name} holds none. Stability is a "
+        "property of many fits. Give the search these three lines:\n"
+        "    cv=BootstrapSplit(50, random_state=0),\n"
+        f"    scoring=stability_scoring({measure.name!r}, scoring={score!r}),\n"
+        f"    refit=ParetoRefit({score!r}, {column_name(measure)!r}),\n"
+        f"or search over StabilityCV({name}(...)), or pass cv to make_stability_scorer;"
+    )
 
 
 def make_stability_scorer(
@@ -118,14 +161,14 @@ def make_stability_scorer(
 
     Notes
     -----
-    A scorer sees one fitted model, and stability is a property of many fits. `GridSearchCV(pipe, grid, ...)` with
-    `scoring="nogueira"`, with this scorer, or with `cv=StabilityCV(...)` therefore cannot work: search over
-    `StabilityCV(pipe)`, whose parameters are named `estimator__...`, as in the example, or use
-    :class:`StabilitySearchCV`.
+    A scorer sees one fitted model, and stability is a property of many fits. A search over `pipe` itself with this
+    scorer, without `cv`, is an error that says what to write: `scoring=stability_scoring(...)` with
+    `refit=ParetoRefit(...)`, for the stability across the splits of the search. This scorer serves a search over
+    `StabilityCV(pipe)`, whose parameters are named `estimator__...`, as in the first example; with `cv` it serves any
+    estimator, as in the second one.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn.datasets import make_regression
     >>> from sklearn.linear_model import Lasso
     >>> from sklearn.model_selection import GridSearchCV
@@ -137,6 +180,12 @@ def make_stability_scorer(
     >>> search = GridSearchCV(runs, grid, scoring=scoring, refit="stability", cv=3).fit(X, y)
     >>> search.best_params_
     {'estimator__alpha': 10.0}
+
+    Without a wrapper, by further fits on the rows that each split shows to the scorer:
+
+    >>> scorer = make_stability_scorer(cv=BootstrapSplit(20, random_state=0))
+    >>> GridSearchCV(Lasso(), {"alpha": [1.0, 10.0]}, scoring=scorer, cv=3).fit(X, y).best_params_
+    {'alpha': 10.0}
     """
     get_measure(measure)
     if not (bound is None or is_choice(bound, "low", "high")):
@@ -152,37 +201,165 @@ def make_stability_scorer(
     return StabilityScorer(measure, bound, cv, n_jobs, random_state)
 
 
+# The scorings of this process by their number, by which the table of a search names the one that it is of.
+_SCORINGS: WeakValueDictionary[int, StabilityScoring] = WeakValueDictionary()
+_NESTED: set[int] = set()  # those of which it was said that they are nested
+
+
 @dataclass(frozen=True)
 class StabilityScoring:
     """A multi-metric scorer; made by `stability_scoring`."""
 
     measures: tuple[Any, ...]
-    scoring: tuple[str, ...] | None
+    scoring: Any
+    support_from: str = "used"
+    number: int = field(
+        default_factory=partial(randbits, 52), compare=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        _SCORINGS[self.number] = self
+
+    def __reduce__(self) -> Any:
+        # A copy is the same scoring, in another process too.
+        return _scoring_again, tuple(vars(self).values())
 
     def __call__(
-        self,
-        estimator: Any,
-        X: Any = None,  # noqa: ARG002
-        y: Any = None,  # noqa: ARG002
-    ) -> dict[str, float]:
-        """Return all that a search should tabulate of a fitted estimator; X and y are not used."""
-        runs = _require_runs(estimator)
+        self, estimator: Any, X: Any = None, y: Any = None, **params: Any
+    ) -> dict[str, Any]:
+        """Return all that a search should tabulate of a fitted estimator.
+
+        Of a `StabilityCV` its scores and stabilities; of any other estimator its scores on these rows, and what it
+        selected, as numbers.
+        """
+        runs = _held_runs(estimator)
+        if runs is None:
+            return self._packed(estimator, X, y, params)
+        self._warn_if_nested(runs, X)
         return tabulated(
             runs.runs_,
             self._score_names(runs),
             [get_measure(measure) for measure in self.measures],
         )
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return where the parameters of the scorer go: to the scorers that `scoring` names."""
+        router = MetadataRouter(owner=self)
+        if self.scoring is None:
+            return router
+        mapping = MethodMapping().add(caller="score", callee="score")
+        return router.add(
+            scorer=scorer_of(self.scoring, None, np.nan), method_mapping=mapping
+        )
+
+    # -- any estimator -------------------------------------------------------------------------------------------------
+
+    def _packed(
+        self, estimator: Any, X: Any, y: Any, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        kinds = {get_measure(measure).kind for measure in self.measures}
+        try:
+            reading = read_run(
+                estimator, X, y, scale_importances=False, support_from=self.support_from
+            )
+        except ValueError as error:
+            return {"score": Refusal(f"nothing selected: {error}")}
+        if "subset" in kinds and reading.support is None:
+            return {"score": Refusal(f"no support: {why_no_support(estimator)};")}
+        weighted = kinds != {"subset"}
+        if weighted and reading.selection.importances is None:
+            why = reading.why_no_importances or f"{type(estimator).__name__} has none"
+            return {"score": Refusal(f"no importances: {why};")}
+        scores = self._scores(estimator, X, y, params)
+        packed = pack(reading, scores, self.number, with_importances=weighted)
+        return ScoresOfOneFit(packed)
+
+    def _scores(
+        self, estimator: Any, X: Any, y: Any, params: dict[str, Any]
+    ) -> dict[str, float]:
+        """Scores on rows; NaN with a warning where one fails, since a search could not tabulate the others then."""
+        scorer = scorer_of(self.scoring, estimator, np.nan)
+        if scorer is None:
+            return {}
+        target = () if y is None else (y,)
+        try:
+            found = scorer(estimator, X, *target, **params)
+        except UnsetMetadataPassedError:  # a mistake in the call, the same in every run
+            raise
+        except Exception as error:  # noqa: BLE001  a score that fails is not a reason to lose the selection
+            found = dict.fromkeys(score_names_of(self.scoring), describe(error))
+        if not isinstance(found, dict):
+            found = {score_names_of(self.scoring)[0]: found}
+        for name, score in found.items():
+            if isinstance(score, str):
+                reason = bounded(score.strip().splitlines()[-1])
+                warn_user(f"scoring failed, {name} is missing in this split: {reason}")
+                found[name] = np.nan
+        return found
+
+    # -- a `StabilityCV` -----------------------------------------------------------------------------------------------
+
+    def _warn_if_nested(self, runs: StabilityCV, X: Any) -> None:
+        """Say once what it means to resample inside each split of a search."""
+        counts = runs.runs_.row_counts
+        whole = X is None or counts is None or np.shape(X)[0] == counts.shape[1]
+        if whole or self.number in _NESTED:
+            return
+        _NESTED.add(self.number)
+        warn_user(
+            "the search has splits of its own, and StabilityCV makes all its runs in each of them: scores and "
+            "stabilities are means over these, at as many times the cost. For those of all rows give the search "
+            "cv=WholeSampleSplit()"
+        )
+
     def _score_names(self, runs: StabilityCV) -> Sequence[str]:
         if self.scoring is None:
             return list(runs.scores_)
-        missing = [name for name in self.scoring if name not in runs.scores_]
+        names = (
+            list(self.scoring)
+            if not isinstance(self.scoring, str) and isinstance(self.scoring, Iterable)
+            else list(score_names_of(self.scoring))
+        )
+        missing = [name for name in names if name not in runs.scores_]
         if missing:
             raise ValueError(
                 f"scoring names {missing}, but the resamples were scored by {sorted(runs.scores_)}; set the parameter "
                 "scoring of StabilityCV"
             )
-        return self.scoring
+        return names
+
+
+def scoring_of_number(number: int) -> StabilityScoring | None:
+    """The scoring of this process that has a number."""
+    return _SCORINGS.get(number)
+
+
+def _scoring_again(
+    measures: tuple[Any, ...], scoring: Any, support_from: str, number: int
+) -> StabilityScoring:
+    known = scoring_of_number(number)
+    return known or StabilityScoring(measures, scoring, support_from, number)
+
+
+class ScoresOfOneFit(dict[str, float]):
+    """What `stability_scoring` returns of one fit, of which no name alone can choose a candidate.
+
+    The score of a search is that of its `refit`: of a `ParetoRefit`, the score that it chooses by.
+    """
+
+    def __missing__(self, refit: Any) -> float:
+        name = getattr(refit, "score", None)
+        if name not in self.keys():
+            raise KeyError(refit)
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, str) and super().__contains__(name):
+            raise ValueError(
+                f"refit={name!r} would leave the stabilities out: write refit=ParetoRefit({name!r}, 'nogueira'), which "
+                "reads them from the splits of the search and chooses, or refit=False"
+            )
+        return super().__contains__(name)
 
 
 def tabulated(
@@ -262,59 +439,90 @@ def listed_measures(measures: MeasureLike | Sequence[MeasureLike]) -> list[Measu
 def stability_scoring(
     measures: MeasureLike | Sequence[MeasureLike] = ("nogueira",),
     *,
-    scoring: str | Sequence[str] | None = None,
+    scoring: ScoringLike = None,
+    support_from: str = "used",
 ) -> StabilityScoring:
-    """Make one scorer of everything that the runs of a `StabilityCV` say, for a search.
+    """Make one scorer of score and stability, for any search of scikit-learn.
 
     Parameters
     ----------
     measures : str or sequence of measures, default=("nogueira",)
         Names out of :func:`skstab.metrics.measure_table`, or anything that :func:`skstab.metrics.get_measure` accepts.
-    scoring : str or sequence of str, default=None
-        Which scores of the resamples to tabulate, out of those that the parameter `scoring` of :class:`StabilityCV`
-        computes; None takes them all.
+    scoring : str, callable, list, tuple or dict, default=None
+        How each fit is scored on the rows it left out, as in :func:`~sklearn.model_selection.cross_validate`; None
+        takes the `score` method of the estimator where it has one. In a search over a :class:`StabilityCV`: which
+        scores of its resamples to tabulate, by name; None takes them all.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected, as for :class:`StabilityCV`, which has a parameter of its own.
 
     Returns
     -------
     scorer : callable
-        With the signature `scorer(estimator, X, y)`. It returns a dict: for each score its mean over the resamples and
-        its standard error as an estimate for other data (`accuracy`, `accuracy_se`): over rows where the score is a
-        mean over rows, √(1/M + 0.2) standard deviations over the M resamples otherwise; for each measure its value,
-        the ends of its 95% jackknife interval, which is about the resampling error, and its standard error
-        (`nogueira`, `nogueira_low`, `nogueira_high`, `nogueira_se`); and `n_features`, the mean number of selected
-        features. A measure for which less is better is negated and named accordingly (`neg_krizek`).
+        With the signature `scorer(estimator, X, y)`. For a search over any estimator it returns the scores, the first
+        one also as `score`, and what the fit selected as numbers: 52 features in each, and one more per feature where a
+        measure of weights or ranks is asked for. :class:`ParetoRefit` as `refit` puts the stability across the splits
+        of the search in their place; :func:`collect_runs` and :func:`search_table` read it where no `refit` can be
+        given. Importances are the weights as fitted: put a `StandardScaler` before a linear model.
+
+        For a :class:`StabilityCV` it returns for each score its mean over the resamples and its standard error as an
+        estimate for other data (`accuracy`, `accuracy_se`): over rows where the score is a mean over rows,
+        √(1/M + 0.2) standard deviations over the M resamples otherwise; for each measure its value, the ends of its 95%
+        jackknife interval, which is about the resampling error, and its standard error (`nogueira`, `nogueira_low`,
+        `nogueira_high`, `nogueira_se`); and `n_features`, the mean number of selected features. A measure for which
+        less is better is negated and named accordingly (`neg_krizek`). Give that search `cv=WholeSampleSplit()`, unless
+        nested resampling is meant.
 
     See Also
     --------
     ParetoRefit : Choose a candidate by score and stability.
+    StabilitySearchCV : The same table in less time.
+
+    Notes
+    -----
+    A fit that fails is left out of the stability, whatever `error_score` is; the scores of its candidate are what the
+    search makes of `error_score`. A score that fails is missing, with a warning.
 
     Examples
     --------
     >>> from sklearn.datasets import make_regression
     >>> from sklearn.linear_model import Lasso
     >>> from sklearn.model_selection import GridSearchCV
-    >>> from skstab.model_selection import BootstrapSplit, ParetoRefit, StabilityCV, WholeSampleSplit, stability_scoring
+    >>> from skstab.model_selection import BootstrapSplit, ParetoRefit, stability_scoring
     >>> X, y = make_regression(n_features=20, n_informative=3, noise=20, random_state=0)
-    >>> runs = StabilityCV(Lasso(), cv=BootstrapSplit(20, random_state=0), scoring="r2")
     >>> search = GridSearchCV(
+    ...     Lasso(),
+    ...     {"alpha": [0.1, 1.0, 10.0]},
+    ...     cv=BootstrapSplit(20, random_state=0),
+    ...     scoring=stability_scoring("nogueira", scoring="r2"),
+    ...     refit=ParetoRefit("r2", "nogueira", strategy="one_se"),
+    ... ).fit(X, y)
+    >>> search.cv_results_["mean_test_nogueira"].round(2)
+    array([0.  , 0.12, 0.91])
+    >>> search.best_params_
+    {'alpha': 1.0}
+
+    The same resamples inside the estimator that is searched over:
+
+    >>> from skstab.model_selection import StabilityCV, WholeSampleSplit
+    >>> runs = StabilityCV(Lasso(), cv=BootstrapSplit(20, random_state=0), scoring="r2")
+    >>> wrapped = GridSearchCV(
     ...     runs,
     ...     {"estimator__alpha": [0.1, 1.0, 10.0]},
     ...     cv=WholeSampleSplit(),
-    ...     scoring=stability_scoring(["nogueira", "importance_weighted"]),
+    ...     scoring=stability_scoring("nogueira"),
     ...     refit=ParetoRefit("r2", "nogueira", strategy="one_se"),
     ... ).fit(X, y)
-    >>> [name for name in search.cv_results_ if name.startswith("mean_test")][:4]
-    ['mean_test_r2', 'mean_test_r2_se', 'mean_test_nogueira', 'mean_test_nogueira_low']
+    >>> wrapped.cv_results_["mean_test_nogueira"].round(2)
+    array([0.  , 0.12, 0.91])
     """
     chosen = listed_measures(measures)
+    check_support_from(support_from)
+    check_no_measure(scoring)
     with naming("scoring"):
-        scores = (
-            None
-            if scoring is None
-            else (scoring,)
-            if isinstance(scoring, str)
-            else tuple(scoring)
-        )
-    if scores is not None and not all(isinstance(name, str) for name in scores):
+        if not (
+            scoring is None or isinstance(scoring, str | Mapping) or callable(scoring)
+        ):
+            scoring = tuple(scoring)
+    if isinstance(scoring, tuple) and not all(isinstance(n, str) for n in scoring):
         raise TypeError(f"scoring must be names of scores, got {scoring!r}")
-    return StabilityScoring(tuple(chosen), scores)
+    return StabilityScoring(tuple(chosen), scoring, support_from)

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from skstab._typing import FloatArray
 from skstab._warnings import warn_user
 from skstab.model_selection._pareto import STRATEGIES, ParetoRefit, best_by, column
 from skstab.model_selection._search_table import search_table
+from skstab.model_selection._unpacking import ranks_of
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def results_table(
                 np.nanstd, [one.scores.get(name, np.zeros(0)) for one in runs]
             )
         if not is_error and name != "n_features":
-            results[f"rank_test_{name}"] = _ranks(values)
+            results[f"rank_test_{name}"] = ranks_of(values)
     return results
 
 
@@ -95,11 +95,6 @@ def _split_columns(
     return {
         f"split{number}_test_{name}": scores for number, scores in enumerate(table.T)
     }
-
-
-def _ranks(values: FloatArray) -> Any:
-    """1 for the largest; missing values come last."""
-    return rankdata(-np.nan_to_num(values, nan=-np.inf), method="min").astype(np.int32)
 
 
 def _param_columns(params: Sequence[dict[str, Any]]) -> dict[str, Any]:

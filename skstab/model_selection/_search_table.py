@@ -16,9 +16,11 @@ from skstab.model_selection._pareto import (
     ParetoRefit,
     column,
     front_of,
+    has_sizes,
     objectives,
     standard_error,
 )
+from skstab.model_selection._unpacking import readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +85,7 @@ def search_table(
     """
     import pandas as pd
 
-    results = getattr(search, "cv_results_", search)
+    results = readable(getattr(search, "cv_results_", search))
     refit = _choice_of(search, score, stability)
     with naming("search", "score", "stability"):
         a, s = objectives(results, refit.score, refit.stability)
@@ -164,7 +166,9 @@ def _choices(
     if tolerance is None:
         left_out.add("tolerance")
     if _standard_error(results, refit.score) is None:
-        left_out.add("one_se")
+        left_out |= {"one_se", "sparsest", "not_worse"}
+    if not has_sizes(results):
+        left_out.add("sparsest")
     strategies = [strategy for strategy in STRATEGIES if strategy not in left_out]
     return {
         strategy: replace(refit, strategy=strategy, gamma=gamma, tolerance=tolerance)(

@@ -222,6 +222,7 @@ def test_points_bars_and_marks_are_drawn_from_the_table():
         "s": "knee",
         "D": "weighted",
         "^": "one_se",
+        "p": "sparsest",
         "v": "tolerance",
     }.items():
         row = table[table["strategies"].str.contains(strategy)]
@@ -243,6 +244,7 @@ def test_the_legend_names_what_is_there():
         "knee",
         "weighted (γ = 0.5)",
         "one_se",
+        "sparsest",
         "tolerance (0.1)",
     ]
     bare = ParetoFrontDisplay.from_results({"a": [1.0], "s": [0.5]}, "a", "s").plot()
@@ -316,6 +318,27 @@ def test_axes_are_named_after_score_and_measure():
     nested = bare | splits | {"std_test_nogueira": [0.05, 0.0]}
     ax = ParetoFrontDisplay.from_results(nested, "accuracy", "nogueira").plot().ax_
     assert ax.get_ylabel() == "stability (nogueira)\nintervals: outer folds"
+
+
+def test_several_fronts_on_one_picture():
+    tables = {
+        name: {
+            "accuracy": [0.95 - shift, 0.8, 0.7],
+            "nogueira": [0.4, 0.6 + shift, 0.5],
+        }
+        for name, shift in (("RFE", 0.0), ("hybrid $x", 0.05), ("filter", 0.1))
+    }
+    ax = None
+    for name, table in tables.items():
+        display = ParetoFrontDisplay.from_results(table, "accuracy", "nogueira")
+        ax = display.plot(ax, name=name).ax_
+    assert len(ax.lines) == 3
+    assert len({line.get_color() for line in ax.lines}) == 3
+    for line, table in zip(ax.lines, tables.values(), strict=True):
+        assert line.get_xdata().tolist() == table["accuracy"][1::-1]
+        assert line.get_ydata().tolist() == table["nogueira"][1::-1]
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == list(tables)
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------

@@ -25,7 +25,9 @@ from skstab.model_selection import (
 )
 
 NAN = float("nan")
-STRATEGIES = ["knee", "weighted", "one_se", "tolerance"]
+pytestmark = pytest.mark.filterwarnings("ignore:the search has splits of its own")
+# "sparsest" asks for sizes, which not all tables have.
+STRATEGIES = ["knee", "weighted", "one_se", "not_worse", "tolerance"]
 
 # Eighths are exact in binary, few of them make ties, and half of the scores are those of a loss.
 eighths = st.integers(-24, 8).map(lambda number: number / 8)
@@ -337,7 +339,7 @@ def test_front_of_a_search(request, form, which, score):
     )
     assert front.tolist() == expected
     assert not set(undecided) & set(front)
-    for strategy in STRATEGIES:
+    for strategy in [*STRATEGIES, "sparsest"]:
         refit = ParetoRefit(score, "nogueira", strategy=strategy, tolerance=0.01)
         assert refit(form(results)) == refit(results)
 
@@ -496,21 +498,27 @@ def test_one_se_in_a_one_level_search(table):
         assert choice == most_stable_within(table, read(table, "score_se")[best])
 
 
+def most_stable_of(table, accepted):
+    s = read(table, "stability")
+    return first_of(table, {i: s[i] for i in known(table) if accepted[i]})
+
+
 @given(nested_tables(), nested_tables(n_splits=2))
 def test_one_se_in_a_nested_search(four, two):
     for table, n_splits in ((four, 4), (two, 2)):
         splits = np.column_stack(
             [table[f"split{split}_test_score"] for split in range(n_splits)]
         )
-        error = splits.std(axis=1, ddof=1) / np.sqrt(n_splits)
         best = first_of(table, dict(enumerate(splits.mean(axis=1))))
+        losses = splits[best] - splits
+        error = losses.std(axis=1, ddof=1) / np.sqrt(n_splits)
         choice = ParetoRefit("score", "stability", strategy="one_se")(table)
-        assert choice == most_stable_within(table, error[best])
+        assert choice == most_stable_of(table, losses.mean(axis=1) <= error + 1e-12)
 
 
 @pytest.mark.parametrize(("score", "expected"), [(0.61, 1), (0.59, 0)])
 def test_one_se_is_that_of_a_sample(score, expected):
-    # Splits of 0.6 and 0.8: the standard error of their mean is 0.1, and 0.07 if they were the population.
+    # Differences of x - 0.1 and x + 0.1: their standard error is 0.1, and 0.07 if they were the population.
     splits = np.array([[0.6, 0.8], [score, score]])
     table = {"split0_test_score": splits[:, 0], "split1_test_score": splits[:, 1]}
     table |= {
@@ -521,15 +529,62 @@ def test_one_se_is_that_of_a_sample(score, expected):
     assert ParetoRefit("score", "stability", strategy="one_se")(table) == expected
 
 
+def table_of_resamples(splits, stability, sizes):
+    table = {f"split{at}_test_score": column for at, column in enumerate(splits.T)}
+    table["mean_test_score"] = splits.mean(axis=1)
+    table["mean_test_stability"] = np.array(stability)
+    return table | {"mean_test_n_features": np.array(sizes, dtype=float)}
+
+
+def test_margins_are_those_of_paired_differences():
+    """Splits are hard or easy for all candidates: each score varies much, their differences hardly."""
+    rng = np.random.default_rng(0)
+    base = 0.8 + 0.1 * rng.standard_normal(30)
+    noise = rng.standard_normal((4, 30))
+    noise = (noise - noise.mean(axis=1, keepdims=True)) / noise.std(
+        axis=1, ddof=1, keepdims=True
+    )
+    # The standard error of the difference is 0.01 * sqrt(1/30 + 0.2) = 0.0048.
+    splits = base - np.array([0, 0.004, 0.009, 0.02])[:, None] + 0.01 * noise
+    splits[0] = base
+    table = table_of_resamples(splits, [0.1, 0.5, 0.7, 0.9], [9, 5, 2, 1])
+    chosen = {
+        strategy: ParetoRefit("score", "stability", strategy=strategy)(table)
+        for strategy in ("one_se", "sparsest", "not_worse")
+    }
+    # t = 2.045 at 29 degrees of freedom: up to 0.0099 is not significant.
+    assert chosen == {"one_se": 1, "sparsest": 1, "not_worse": 2}
+    assert np.std(splits[0]) * np.sqrt(1 / 30 + 0.2) > 0.03  # of the score itself
+
+
+def test_sparsest_has_the_fewest_features_and_then_is_most_stable():
+    splits = np.tile([0.8, 0.9], (4, 1))
+    splits[3] -= 0.2
+    table = table_of_resamples(splits, [0.9, 0.3, 0.4, 0.99], [5, 3, 3, 1])
+    assert ParetoRefit("score", "stability", strategy="sparsest")(table) == 2
+
+
+def test_sparsest_needs_sizes():
+    table = {"score": [0.5], "stability": [0.5], "score_se": [0.1]}
+    with pytest.raises(ValueError, match="no metric 'n_features'"):
+        ParetoRefit("score", "stability", strategy="sparsest")(table)
+
+
+def test_not_worse_without_splits_takes_both_errors():
+    table = {"score": [0.9, 0.8, 0.7], "stability": [0.1, 0.5, 0.9]}
+    table["score_se"] = [0.03, 0.05, 0.05]
+    # 1.96 * sqrt(0.03² + 0.05²) = 0.114
+    assert ParetoRefit("score", "stability", strategy="not_worse")(table) == 1
+
+
 @pytest.mark.parametrize("score", ["accuracy", "neg_log_loss"])
 def test_one_se_of_a_nested_search_of_scikit_learn(nested, score):
     splits = np.column_stack(
         [nested[f"split{split}_test_{score}"] for split in range(3)]
     )
-    best = splits.mean(axis=1).argmax()
-    error = splits[best].std(ddof=1) / np.sqrt(3)
-    assert error == pytest.approx(nested[f"std_test_{score}"][best] / np.sqrt(2))
-    expected = most_stable_within(renamed(nested, score), error)
+    losses = splits[splits.mean(axis=1).argmax()] - splits
+    accepted = losses.mean(axis=1) <= losses.std(axis=1, ddof=1) / np.sqrt(3) + 1e-12
+    expected = most_stable_of(renamed(nested, score), accepted)
     assert ParetoRefit(score, "nogueira", strategy="one_se")(nested) == expected
 
 
@@ -643,7 +698,7 @@ def test_a_plain_int_is_returned(table):
     [
         (
             {"strategy": "best"},
-            r"strategy must be one of knee, weighted, one_se, tolerance; got 'best'",
+            r"strategy must be one of knee, weighted, one_se, sparsest, not_worse, tolerance; got 'best'",
         ),
         ({"strategy": None}, "strategy must be one of"),
         ({"gamma": -0.1}, r"gamma must be between 0 and 1, got -0\.1"),

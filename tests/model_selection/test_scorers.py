@@ -46,6 +46,7 @@ from skstab.model_selection import (
     stability_scoring,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:the search has splits of its own")
 N_RUNS = 6
 FEW = BootstrapSplit(N_RUNS, random_state=0)
 FOLDS = StratifiedKFold(3)
@@ -194,24 +195,54 @@ def test_finds_the_runs_behind_a_transformed_target():
     )
 
 
-@pytest.mark.parametrize(
-    "scorer", [make_stability_scorer(), stability_scoring()], ids=["scorer", "scoring"]
-)
+@pytest.mark.parametrize("error_score", [np.nan, 0, "raise"])
+@pytest.mark.parametrize("multimetric", [False, True])
 @pytest.mark.parametrize(
     "estimator",
     [lasso(), make_pipeline(StandardScaler(), lasso())],
     ids=["model", "pipeline"],
 )
-def test_without_runs_the_error_tells_how_to_wrap(scorer, estimator):
-    name = type(estimator).__name__
-    wrap = rf"{name} holds no StabilityCV.*StabilityCV\({name}\(\.\.\.\)\).*estimator__.*cv to make_stability_scorer"
-    with pytest.raises(ValueError, match=wrap):
-        scorer(clone(estimator).fit(X, y), X, y)
+def test_without_runs_the_error_says_what_to_write(error_score, multimetric, estimator):
+    scoring = make_stability_scorer("jaccard")
+    if multimetric:
+        scoring = {"accuracy": "accuracy", "stability": scoring}
     search = GridSearchCV(
-        estimator, {}, scoring=scorer, cv=2, refit=False, error_score="raise"
+        estimator, {}, scoring=scoring, cv=2, refit=False, error_score=error_score
     )
-    with pytest.raises(ValueError, match="holds no StabilityCV"):
+    name = type(estimator).__name__
+    lines = (
+        rf"{name} holds none(.|\n)*cv=BootstrapSplit\(50, random_state=0\)(.|\n)*"
+        r"scoring=stability_scoring\('jaccard', scoring='accuracy'\)(.|\n)*"
+        rf"refit=ParetoRefit\('accuracy', 'jaccard'\)(.|\n)*StabilityCV\({name}\(\.\.\.\)\).*pass cv to"
+    )
+    with pytest.raises(ValueError, match=lines):
         search.fit(X, y)
+    refused = make_stability_scorer()(clone(estimator).fit(X, y), X, y)
+    assert "holds none" in repr(refused)
+    with pytest.raises(ValueError, match="holds none"):
+        float(refused)
+
+
+def test_the_three_lines_work():
+    search = GridSearchCV(
+        lasso(),
+        {"C": [0.1, 1.0]},
+        cv=BootstrapSplit(50, random_state=0),
+        scoring=stability_scoring("jaccard", scoring="accuracy"),
+        refit=ParetoRefit("accuracy", "jaccard"),
+    ).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_jaccard"]).all()
+
+
+def test_says_once_that_a_search_is_nested():
+    scoring = stability_scoring()
+    fitted = runs_of().fit(X, y)
+    with pytest.warns(UserWarning, match="cv=WholeSampleSplit"):
+        scoring(fitted, X[:30], y[:30])
+    warnings.simplefilter("error")
+    scoring(fitted, X[:30], y[:30])
+    stability_scoring()(fitted, X, y)
+    make_stability_scorer()(fitted, X[:30], y[:30])
 
 
 @pytest.mark.parametrize(
@@ -841,7 +872,7 @@ def test_representation_tells_the_parameters():
     )
     assert (
         repr(stability_scoring("jaccard", scoring="r2"))
-        == "StabilityScoring(measures=('jaccard',), scoring=('r2',))"
+        == "StabilityScoring(measures=('jaccard',), scoring='r2', support_from='used')"
     )
 
 

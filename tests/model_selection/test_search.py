@@ -182,7 +182,10 @@ SINGLE = {
         {"n_features_to_select": [2, 3, 6]},
     ),
     "hybrid rfe": (
-        make_pipeline(StandardScaler(), HybridRFE(n_stable_features=2, alpha=0.5)),
+        make_pipeline(
+            StandardScaler(),
+            HybridRFE(n_stable_features=2, criterion="welch", alpha=0.5),
+        ),
         {"hybridrfe__n_features_to_select": [2, 3, 7, 12], "hybridrfe__C": [0.1, 1.0]},
     ),
     "hybrid rfe, other stable features": (
