@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench house fuzz test-oldest test-thirdparty release-check clean
+.PHONY: demo test lint docs bench house fuzz chaos test-oldest test-thirdparty release-check clean
 
 demo: $(VENV)/.installed-report
 	@echo "Answering four questions about bundled data: in under a minute ..."
@@ -42,6 +42,10 @@ house: $(VENV)/bin/python
 # Random arguments for everything public: 10 000 calls of each function, 2 000 fits of each estimator.
 fuzz: $(VENV)/.group-test
 	$(BIN)/python -m tests.fuzz
+
+# 200 studies that are disturbed, by faults, signals and damage: they must end, with the same bits and nothing made twice.
+chaos: $(VENV)/.group-test
+	$(BIN)/python -m tests.chaos --with-dask
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-oldest:

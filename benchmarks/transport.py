@@ -13,6 +13,7 @@ os.environ.update(
 
 import time
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from skstab.model_selection import BootstrapSplit, StabilityCV
 
 # hamer2021, table 1, with a lasso in all three: mean and correlation of the groups, penalty
 SCENARIOS = {1: (0.35, 0.8, 0.05), 2: (0.5, 0.8, 0.034), 3: (0.5, 0.95, 0.034)}
-COPIES, N_SETS, N_RUNS = (1, 2, 5, 10, 15), 5, 30
+COPIES, N_SETS, N_RUNS = (1, 2, 5, 15), 3, 20
 
 
 def similarity_of(X):
@@ -126,7 +127,7 @@ def selections(n_runs, rng):
     return table
 
 
-def coverage(repeats=300):
+def coverage(repeats=100):
     groups = np.r_[np.repeat(np.arange(10), 3), np.arange(10, 40)]
     alike = {"similarity": 0.95 * np.equal.outer(groups, groups), "random_state": 0}
     measure, rng = get_measure("transport", **alike), np.random.default_rng(1)
@@ -196,11 +197,20 @@ def cost():
 def main():
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    chance(parser.parse_args().data)
-    cost()
-    seeds()
-    coverage()
-    copies()
+    parser.add_argument(
+        "--only", choices=("chance", "cost", "seeds", "copies", "coverage")
+    )
+    options = parser.parse_args()
+    parts = {
+        "chance": partial(chance, options.data),
+        "cost": cost,
+        "seeds": seeds,
+        "copies": copies,
+        "coverage": coverage,
+    }
+    for name, part in parts.items():
+        if options.only in (None, name):
+            part()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ ORDER = [
     "plot_which_selector.py",
     "plot_did_my_choices_decide_it.py",
     "plot_are_the_risks_stable.py",
+    "plot_do_several_methods_agree.py",
     "plot_do_two_hospitals_select_differently.py",
     "plot_correlated_features.py",
     "plot_which_gene_stands_for_which.py",

@@ -23,6 +23,7 @@ _NAMES = {
     "CalibrationDisplay": "inspection",
     "CoSelectionDisplay": "inspection",
     "ComplementaryPairsSplit": "model_selection",
+    "ConsensusSelector": "feature_selection",
     "DisjointBlocksSplit": "model_selection",
     "FeatureStabilityMapDisplay": "inspection",
     "HybridRFE": "feature_selection",

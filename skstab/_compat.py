@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.feature_selection._base import _get_feature_importances
 from sklearn.utils import _safe_indexing, indexable, metaestimators
+from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_method_params, _get_feature_names
 
 from skstab._checks import naming
@@ -33,6 +34,7 @@ except ImportError:  # scikit-learn 1.8 has no callbacks
 
 
 __all__ = [
+    "BaseComposition",
     "CallbackSupportMixin",
     "FitProgress",
     "RunProgress",

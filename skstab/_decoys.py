@@ -14,8 +14,8 @@ from skstab._typing import FloatArray, IndexArray
 
 __all__ = ["exchanged_rows", "pvalues_by_decoys", "with_decoys"]
 
-_LEAST_CORRELATION = 0.1  # of the selections of one decoy in two halves
-_ERRORS = 2.0  # standard errors by which it may be underestimated
+_LEAST_CORRELATION = 0.05  # of the selections of one decoy in two halves
+_ERRORS = 1.0  # standard errors by which it may be underestimated
 _PREFIX = "decoy of "
 
 
@@ -68,7 +68,7 @@ def pvalues_by_decoys(
 
     The larger of two: the share of the decoys that are, and the tail of a beta-binomial distribution with the mean of
     the decoys. Its overdispersion (halves share rows, and what goes with the target by chance does so in all of them)
-    is theirs plus two standard errors, since few decoys show little of it. The mean is at least `least_mean`.
+    is theirs plus one standard error, since few decoys show little of it. The mean is at least `least_mean`.
     """
     counts, reached = np.rint(decoys * n), np.rint(own * n)
     share = (counts[None, :] >= reached[:, None]).mean(axis=1)

@@ -15,7 +15,9 @@ from tests.fuzz.judgement import judged, numbers_in
 PUBLIC = public()
 SLOW = {
     "assess_selector",
+    "compare_cohorts",
     "compare_selectors",
+    "multiverse",
     "StabilityCV",
     "StabilitySearchCV",
     "stability_profile",

@@ -99,6 +99,7 @@ LAYERS = [
     "_undo",
     "_statistics",
     "_decoys",
+    "_fragility",
     "_displays",
     "_linear_paths",
     "metrics",

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from tempfile import TemporaryDirectory
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import joblib
 import numpy as np
@@ -92,15 +92,19 @@ class AlonePool:
         Number of calls at the same time.
     limits : Limits
         What each call may take.
+    tries : int, default=2
+        How often a call is made that dies; one that meets a limit is not made again.
     """
 
-    def __init__(self, n_jobs: int, limits: Limits = _NO_LIMITS) -> None:
-        self._n_jobs, self._limits = n_jobs, limits
+    def __init__(
+        self, n_jobs: int, limits: Limits = _NO_LIMITS, tries: int = 2
+    ) -> None:
+        self._n_jobs, self._limits, self._tries = n_jobs, limits, tries
 
     @property
     def alone(self) -> AlonePool:
-        """A pool that makes one call at a time."""
-        return AlonePool(1, self._limits)
+        """A pool that makes one call at a time, and once."""
+        return AlonePool(1, self._limits, tries=1)
 
     def as_finished(
         self,
@@ -130,12 +134,13 @@ class AlonePool:
         configured = Configured(function)
         with (
             ThreadPoolExecutor(self._n_jobs) as threads,
-            _processes(self._limits, self._n_jobs) as make,
+            _Processes(self._n_jobs, self._limits, self._tries) as processes,
         ):
             sent: dict[Future[Any], int] = {}
             while True:
                 for number in islice(waiting, self._n_jobs - len(sent)):
-                    sent[threads.submit(make, configured, calls[number])] = number
+                    future = threads.submit(processes.make, configured, calls[number])
+                    sent[future] = number
                 if not sent:
                     return
                 for future in wait(sent, return_when=FIRST_COMPLETED).done:
@@ -153,8 +158,8 @@ class Supervised:
         self._function, self._limits = Configured(function), limits
 
     def __call__(self, *arguments: Any) -> Any:
-        with _processes(self._limits, 1) as make:
-            return make(self._function, arguments)
+        with _Processes(1, self._limits, tries=2) as processes:
+            return processes.make(self._function, arguments)
 
 
 class Configured:
@@ -171,34 +176,49 @@ class Configured:
             return self._function(*arguments)
 
 
-@contextmanager
-def _processes(limits: Limits, n_processes: int) -> Iterator[Callable[..., Any]]:
-    """What makes calls in processes, which are started as they are needed, and all stopped in the end."""
-    started: list[_Process] = []
-    idle: SimpleQueue[_Process] = SimpleQueue()
-    is_over = Event()
+class _Processes:
+    """Processes that make calls: started as they are needed, and all stopped in the end."""
 
-    def make(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        try:
-            process = idle.get_nowait()
-        except Empty:
-            process = _Process(arrays, n_processes)
-            started.append(process)
-            if is_over.is_set():
-                process.stop()
-        result = process.call(function, arguments, limits)
-        if process.is_alive():
-            idle.put(process)
+    def __init__(self, n_processes: int, limits: Limits, tries: int) -> None:
+        self._n_processes, self._limits, self._tries = n_processes, limits, tries
+        self._started: list[_Process] = []
+        self._idle: SimpleQueue[_Process] = SimpleQueue()
+        self._is_over = False
+
+    def __enter__(self) -> Self:
+        self._folder = TemporaryDirectory(prefix="skstab-", ignore_cleanup_errors=True)
+        self._arrays = _Arrays(Path(self._folder.name))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+        for process in self._started:
+            process.close()
+        self._folder.cleanup()
+
+    def make(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Make a call, again if its process dies; return its result, or why it is lost."""
+        for _ in range(self._tries):
+            result = self._make_once(function, arguments)
+            is_dead = isinstance(result, Lost) and isinstance(result.error, DiedError)
+            if not is_dead or self._is_over:
+                break
         return result
 
-    with TemporaryDirectory(prefix="skstab-", ignore_cleanup_errors=True) as folder:
-        arrays = _Arrays(Path(folder))
+    def _make_once(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> Any:
         try:
-            yield make
-        finally:
-            is_over.set()
-            for process in started:
-                process.close()
+            process = self._idle.get_nowait()
+        except Empty:
+            process = _Process(self._arrays, self._n_processes)
+            self._started.append(process)
+            if self._is_over:
+                process.stop()
+        result = process.call(function, arguments, self._limits)
+        if process.is_alive():
+            self._idle.put(process)
+        return result
 
 
 # -- the process, seen from here ---------------------------------------------------------------------------------------

@@ -290,7 +290,8 @@ def _in_blocks(
     """Put as many calls together as take a worker a moment, but so that there is work for all workers."""
     if not calls:
         return []
-    short = int(_BLOCK / max(float(np.median(seconds)), 1e-6))
+    usual = float(np.median(seconds)) if seconds else _BLOCK
+    short = int(_BLOCK / max(usual, 1e-6))
     size = max(1, min(short, ceil(len(calls) / (2 * n_workers))))
     return [list(calls[at : at + size]) for at in range(0, len(calls), size)]
 

@@ -95,7 +95,7 @@ class Pool:
     @property
     def alone(self) -> AlonePool:
         """A pool that makes one call at a time, in a process of its own."""
-        return AlonePool(1, self._limits or Limits())
+        return AlonePool(1, self._limits or Limits(), tries=1)
 
     def as_finished(
         self,

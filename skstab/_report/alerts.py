@@ -40,9 +40,14 @@ _PURE = 0.98
 _UNEQUAL = 3.0
 _SMALL_CLASS = 10
 _FEW_EVENTS = 30
+_FEW_GAPS = 5
 _BATCH = re.compile(
     r"(?:.*[\W_])?(?:batch|plate|chip|array|lane|run|slide|site|cent(?:er|re)|hospital|lab|laboratory|scanner|machine|"
     r"instrument|operator|technician|reader|kit|lot|cohort|study|dataset)(?:[\W_]*(?:id|nr|no|number|name|code|\d+))?",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(
+    "patient|subject|participant|donor|proband|individual|person|animal|mouse",
     re.IGNORECASE,
 )
 _MOST_BATCHES = 50
@@ -59,6 +64,7 @@ def alerts_of(data: Dataset, *, target: str, n_resamples: int) -> list[str]:
             else []
         ),
         *leaks(data, target, besides=in_text),
+        *telling_gaps(data),
         *copied_columns(data.X, data.variables),
         *copied_rows(data.X),
         *unequal_classes(data),
@@ -90,6 +96,35 @@ def leaks(data: Dataset, target: str, *, besides: Sequence[str]) -> Iterator[str
             f"Possible leak: {listed(names)} {alone} {target!r} almost perfectly. What is derived from the target, or "
             "known only after it, must be left out."
         )
+
+
+def telling_gaps(data: Dataset) -> Iterator[str]:
+    """Columns that are empty for one class, or for the rows without an event, and filled for the others."""
+    if not (data.is_survival or data.is_classification):
+        return
+    classes = data.y["event"] if data.is_survival else data.y.to_numpy()
+    names = []
+    for name in data.table.columns.difference(data.apart, sort=False):
+        empty = data.table[name].isna().to_numpy()
+        if _FEW_GAPS <= empty.sum() <= len(empty) - _FEW_GAPS and _separates(
+            empty, classes
+        ):
+            names.append(name)
+    if names:
+        what = "whether there was an event" if data.is_survival else "the class"
+        yield (
+            f"Possible leak: whether {listed(names)} {'is' if len(names) == 1 else 'are'} missing says {what}. What is "
+            "filled in only after the target is known must be left out."
+        )
+
+
+def _separates(empty: Any, classes: Any) -> bool:
+    """Whether some class is nearly always empty and nearly no other is, or the reverse."""
+    for label in np.unique(classes):
+        own = classes == label
+        if abs(empty[own].mean() - empty[~own].mean()) >= 2 * _LEAK - 1:
+            return True
+    return False
 
 
 def _filled(X: pd.DataFrame) -> FloatArray:
@@ -311,6 +346,8 @@ def repeated_subjects(data: Dataset) -> Iterator[str]:
         for name in _other_columns(data)
         if looks_like_subjects(data.table[name]) or _is_code(data.table[name])
     ]
+    # A sample or a record is one row of a patient, whatever its number repeats by.
+    found.sort(key=lambda name: not _PERSON.search(str(name)))
     if found:
         number = int(data.table[found[0]].nunique())
         yield (

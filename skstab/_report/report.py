@@ -197,7 +197,9 @@ def make_report(
     )
     assessment, said = assess(found.first_selector, plan)
     found = replace(found, assessment=assessment, notes=[*found.notes, *said])
-    return replace(found, feature_report=publishing(found, plan.data))
+    features = publishing(found, plan.data)
+    further = [alert for alert in features.alerts if alert not in alerts]
+    return replace(found, feature_report=features, alerts=[*alerts, *further])
 
 
 def publishing(found: StabilityReport, data: Dataset) -> FeatureReport:

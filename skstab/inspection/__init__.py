@@ -14,6 +14,7 @@ from skstab.inspection._contributions import (
 from skstab.inspection._evidence_display import FeatureEvidenceDisplay
 from skstab.inspection._feature_report import FeatureReport, feature_report
 from skstab.inspection._flip import flip_importance
+from skstab.inspection._fragility import Fragility, FragilityDisplay, fragility
 from skstab.inspection._importance import linear_importance, margin_importance
 from skstab.inspection._instability import InstabilityShares, instability_shares
 from skstab.inspection._models import model_frequencies
@@ -42,6 +43,8 @@ __all__ = [
     "FeatureEvidenceDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",
+    "Fragility",
+    "FragilityDisplay",
     "ImportanceContributions",
     "InstabilityShares",
     "MultiverseDisplay",
@@ -60,6 +63,7 @@ __all__ = [
     "feature_clusters",
     "feature_report",
     "flip_importance",
+    "fragility",
     "importance_contributions",
     "instability_shares",
     "linear_importance",

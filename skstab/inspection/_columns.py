@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from skstab._compat import take_columns
 from skstab._typing import BoolArray, FloatArray, IndexArray
 
-__all__ = ["Block", "as_numbers", "blocks_of", "units_of"]
+__all__ = ["Block", "as_numbers", "blocks_of"]
 
 _MOST_LEVELS = 20
 _MISSING = "(missing)"
@@ -102,18 +102,3 @@ def as_numbers(X: Any) -> Any:
         mean = column[known].mean() if known.any() else 0.0
         columns.append(np.where(known, column, mean))
     return np.column_stack(columns)
-
-
-def units_of(row_counts: Any) -> IndexArray | None:
-    """Number the rows by what the runs can separate: rows that all runs counted alike, such as those of a patient."""
-    if row_counts is None:
-        return None
-    rows = row_counts.T.tocsr()
-    rows.sort_indices()
-    seen: dict[bytes, int] = {}
-    units = np.empty(rows.shape[0], dtype=np.intp)
-    for row in range(rows.shape[0]):
-        part = slice(rows.indptr[row], rows.indptr[row + 1])
-        key = rows.indices[part].tobytes() + b"|" + rows.data[part].tobytes()
-        units[row] = seen.setdefault(key, len(seen))
-    return units

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skstab._checks import check_number
+from skstab._fragility import units_of
 from skstab._matrices import group_codes
 from skstab._typing import (
     BoolArray,
@@ -23,9 +25,11 @@ from skstab.inspection._clusters import (
     feature_clusters,
     pair_correlations,
 )
-from skstab.inspection._columns import as_numbers, blocks_of, units_of
+from skstab.inspection._columns import as_numbers, blocks_of
 from skstab.inspection._direction import Target, direction_columns
+from skstab.inspection._fragility import fragility
 from skstab.inspection._instability import shares_of
+from skstab.inspection._leaks import leaks_among, nearly_perfect
 from skstab.inspection._publishing import Rule, reasons, sentence
 from skstab.inspection._report_columns import (
     check_reference,
@@ -63,6 +67,8 @@ class FeatureReport:
         Number of runs.
     towards : str, default=""
         What values go with where the direction of a feature is "+", such as "higher values of income".
+    alerts : sequence of str, default=()
+        What speaks against publishing the list: features that may have been derived from the target.
 
     Examples
     --------
@@ -80,6 +86,7 @@ class FeatureReport:
     n_runs: int
     _: KW_ONLY
     towards: str = ""
+    alerts: Sequence[str] = ()
 
     def frame(self) -> pd.DataFrame:
         """Tabulate the features.
@@ -182,7 +189,7 @@ def feature_report(
     Returns
     -------
     report : FeatureReport
-        With `frame()`, the `core` to publish, what was `left_out`, and the `sentence` that says so.
+        With `frame()`, the `core` to publish, what was `left_out`, the `sentence` that says so, and `alerts` of leaks.
 
     Notes
     -----
@@ -210,7 +217,13 @@ def feature_report(
     - with an assessment: `halves`, the share of the halves that selected the feature, or any of its cluster, beside
       decoys; `decoy`, the same of its copies without information; and `qvalue` of the difference, at most 0.05 for
       what is reported.
+    - with `row_counts` of the runs: `fragility`, the smallest number of rows found whose removal takes the feature off
+      the list, and `carried_by`, these rows by their names in the index of X, or numbers (:func:`fragility`).
     - `reason` why it is left out, empty for the features to report.
+
+    Leaks are looked for among the (at most 30) features that at least half of the runs selected: features whose order
+    is that of the target, or that have one class entirely above the other, sums and differences of two, and a score
+    within 1% of the best there is, counted from that of permuted targets. The sentence repeats them.
 
     References
     ----------
@@ -253,10 +266,33 @@ def feature_report(
         raise ValueError("reference and variables cannot be combined")
     groups = _Clusters.of(rows, X, clusters)
     rule = Rule(threshold, len(found), groups.labels is not None, assessment)
-    table = _table(rows, X, y, groups, reference, rule)
+    often = rows.runs.frequencies().to_numpy() > 0
+    blocks = None if y is None else rows.blocks(X, often)
+    table = _table(rows, X, y, blocks, groups, reference, rule)
     target = None if y is None else Target.of(y)
-    towards = "" if target is None else target.towards
-    return FeatureReport(table, sentence(table, rule), len(found), towards=towards)
+    alerts = [] if rule.no_signal else _alerts(rows, table, blocks, y, assessment)
+    return FeatureReport(
+        table,
+        sentence(table, rule, alerts),
+        len(found),
+        towards="" if target is None else target.towards,
+        alerts=alerts,
+    )
+
+
+def _alerts(
+    rows: Rows, table: pd.DataFrame, blocks: Any, y: Any, assessment: Any
+) -> list[str]:
+    """Leaks among the features that were selected most often."""
+    listed = list(table.index[table["reason"] == ""])
+    perfect = nearly_perfect(assessment, listed)
+    if blocks is None:
+        return [perfect] if perfect else []
+    frequency = rows.runs.frequencies().to_numpy()
+    order = [place for place in most_frequent(frequency) if frequency[place] >= 0.5]
+    names = rows.runs.feature_names[order]
+    found = leaks_among([blocks[place] for place in order], names, y)
+    return [*found, *([perfect] if perfect else [])]
 
 
 class Rows(NamedTuple):
@@ -272,6 +308,11 @@ class Rows(NamedTuple):
             return cls(runs, runs, np.arange(runs.n_features))
         _, codes = group_codes(variables, runs.n_features, "variables")
         return cls(runs, runs.grouped(variables), codes)
+
+    def blocks(self, X: Any, needed: BoolArray) -> Any:
+        """The values of the rows that are needed."""
+        names, variables = self.features.feature_names, self.runs.feature_names
+        return blocks_of(X, self.codes, names, variables, needed)
 
     @property
     def is_joined(self) -> BoolArray:
@@ -326,7 +367,13 @@ def _check_assessment(assessment: Any, n_features: int) -> None:
 
 
 def _table(
-    rows: Rows, X: Any, y: Any, clusters: _Clusters, reference: Any, rule: Rule
+    rows: Rows,
+    X: Any,
+    y: Any,
+    blocks: Any,
+    clusters: _Clusters,
+    reference: Any,
+    rule: Rule,
 ) -> pd.DataFrame:
     import pandas as pd
 
@@ -336,12 +383,13 @@ def _table(
     columns = {
         **frequency_columns(frequency, len(runs)),
         **({} if runs.refit is None else {"in_refit": runs.refit}),
-        **({} if y is None else _directions(rows, X, y, frequency)),
+        **({} if y is None else _directions(rows, blocks, y)),
         **_coefficients(rows, reference),
         **levels_column(rows.features, rows.codes, runs.feature_names, rule.threshold),
         "instability_share": shares_of(frequency),
         **({} if clusters.labels is None else _of_clusters(rows, X, clusters)),
         **evidence,
+        **_fragility(rows.runs, X, rule.threshold),
         "reason": reasons(
             rule,
             frequency,
@@ -359,16 +407,11 @@ def _table(
     ).iloc[order]
 
 
-def _directions(rows: Rows, X: Any, y: Any, frequency: FloatArray) -> dict[str, Any]:
+def _directions(rows: Rows, blocks: Any, y: Any) -> dict[str, Any]:
     """The directions of the rows that were ever selected."""
-    blocks = blocks_of(
-        X,
-        rows.codes,
-        rows.features.feature_names,
-        rows.runs.feature_names,
-        frequency > 0,
-    )
-    return direction_columns(blocks, y, units_of(rows.features.row_counts))
+    counts = rows.features.row_counts
+    units = None if counts is None else units_of(counts)
+    return direction_columns(blocks, y, units)
 
 
 def _evidence(rows: Rows, clusters: _Clusters, assessment: Any) -> dict[str, Any]:
@@ -378,6 +421,24 @@ def _evidence(rows: Rows, clusters: _Clusters, assessment: Any) -> dict[str, Any
     table = assessment.decoys.frame(clusters=clusters.codes[rows.codes])
     found = table.loc[clusters.codes, ["halves", "decoy", "qvalue"]]
     return {name: found[name].to_numpy() for name in found}
+
+
+def _fragility(runs: Runs, X: Any, threshold: float) -> dict[str, Any]:
+    """On how few rows each feature of the list hangs, and which these are."""
+    if runs.row_counts is None:
+        return {}
+    index = getattr(X, "index", None)
+    labels = None if index is None or _is_numbered(index) else list(index)
+    found = fragility(runs, threshold=threshold, row_names=labels)
+    fewest = np.full(runs.n_features, np.nan)
+    carried_by = np.full(runs.n_features, "", dtype=object)
+    fewest[found.columns] = found.table["fragility"]
+    carried_by[found.columns] = found.table["carried_by"]
+    return {"fragility": fewest, "carried_by": carried_by}
+
+
+def _is_numbered(index: Any) -> bool:
+    return bool(np.array_equal(index, np.arange(len(index))))
 
 
 def _coefficients(rows: Rows, reference: Any) -> dict[str, Any]:

@@ -217,4 +217,5 @@ def in_words(report: FeatureReport, noun: str) -> str:
     if core.empty:
         return f"No {noun} was selected often enough, and more often than copies without information (decoys)."
     names = listed(list(core.index), 10)
-    return f"{plural(len(core), noun)} of {len(report.table):,}: {names}."
+    unless = ", unless there is a leak (see the alerts)" if report.alerts else ""
+    return f"{plural(len(core), noun)} of {len(report.table):,}{unless}: {names}."

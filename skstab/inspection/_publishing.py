@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -68,8 +69,8 @@ def reasons(
 # -- in words ----------------------------------------------------------------------------------------------------------
 
 
-def sentence(table: pd.DataFrame, rule: Rule) -> str:
-    """Say what to report, by which rule, and what was left out."""
+def sentence(table: pd.DataFrame, rule: Rule, alerts: Sequence[str]) -> str:
+    """Say what to report, by which rule, with what speaks against it, and what was left out."""
     if rule.assessment is not None and rule.no_signal:
         return rule.assessment.reason
     core = list(table.index[table["reason"] == ""])
@@ -81,7 +82,18 @@ def sentence(table: pd.DataFrame, rule: Rule) -> str:
     why = f"selected {often}"
     if rule.clustered:
         why = f"each the most frequently selected of a cluster of substitutes that was {why}"
-    return f"Report {number} of {len(table)}, {why}: {_names(core)}.{_left(table)}"
+    unless = ", unless there is a leak (see the end)" if alerts else ""
+    report = f"Report {number} of {len(table)}{unless}, {why}: {_names(core)}."
+    return " ".join([f"{report}{_carried(table)}{_left(table)}", *alerts])
+
+
+def _carried(table: pd.DataFrame) -> str:
+    """Which of the features to report hang on few rows."""
+    if "carried_by" not in table:
+        return ""
+    shown = table[(table["reason"] == "") & (table["carried_by"] != "")]
+    parts = [f"{name} ({rows})" for name, rows in shown["carried_by"].items()]
+    return f" Carried by few rows: {', '.join(parts)}." if parts else ""
 
 
 def _left(table: pd.DataFrame) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from skstab._displays import draw
+from skstab._fragility import few_rows_sentence
 from skstab._typing import Display, FloatArray
 from skstab.metrics import Measure, StabilityInterval, stability_in_words
 from skstab.runs import Runs
@@ -246,11 +247,17 @@ class SelectorAssessment:
         return draw("assessment", self, ax=ax)
 
     def __repr__(self) -> str:
-        return f"{self.reason}\n\n{self.frame().to_string(float_format='{:.3f}'.format, na_rep='')}"
+        table = self.frame().to_string(float_format="{:.3f}".format, na_rep="")
+        return f"{self._sentences}\n\n{table}"
+
+    @property
+    def _sentences(self) -> str:
+        """The reason, and which features of the list hang on few rows."""
+        return f"{self.reason} {few_rows_sentence(self.runs)}".rstrip()
 
     def _repr_html_(self) -> str:
         table: str = self.frame().to_html(float_format="{:.3f}".format, na_rep="")
-        return f"<div><p><strong>{escape(self.reason)}</strong></p>{table}</div>"
+        return f"<div><p><strong>{escape(self._sentences)}</strong></p>{table}</div>"
 
 
 def _against(values: FloatArray, pvalue: float) -> dict[str, float]:

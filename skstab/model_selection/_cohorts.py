@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from html import escape
@@ -43,7 +42,7 @@ _LEAST_PAIRS = 3
 _LEVEL = 0.05
 _SHOWN = 20
 _MOST_UNEQUAL = 1.1  # halves of groups do not have the same number of rows
-_N_BINS = 5  # of a numeric target
+_N_BINS, _MOST_CLASSES = 5, 20  # a target of more different numbers is cut into bins
 # Variance over data sets relative to its bound, calibrated by simulation: benchmarks/choices.py.
 _OF_BOUND, _LEAST_VARIANCE = 0.35, 0.0002
 
@@ -114,7 +113,7 @@ class CohortComparison:
         """
         halves = self._halves
         estimate, error = self.within - self.between, halves.error
-        n_pairs = halves.first[0].shape[0]
+        n_pairs = len(halves.overlaps)
         quantile = stdtrit(n_pairs - 1, (1 + self.confidence_level) / 2)
         return StabilityInterval(
             estimate,
@@ -195,7 +194,11 @@ class CohortComparison:
 
     @cached_property
     def _halves(self) -> _Halves:
-        return _Halves.of(list(self.runs.values()))
+        first, second = self.runs.values()
+        tables = [
+            _dense(runs.in_pairs().table_for("nogueira")) for runs in (first, second)
+        ]
+        return _Halves(tables, (_row_share(first), _row_share(second)))
 
     def _summary(self) -> str:
         stabilities = f"stability within a cohort {self.within:.2f}, between them {self.between:.2f}"
@@ -215,52 +218,44 @@ class CohortComparison:
 
 
 class _Halves(NamedTuple):
-    """First and second halves of the pairs of each of two cohorts, and their share of the rows of the cohort."""
+    """What the halves of each of two cohorts selected, 0/1, those of a pair one after the other."""
 
-    first: list[Any]
-    second: list[Any]
-    row_shares: list[float]
-
-    @classmethod
-    def of(cls, runs: Sequence[Runs]) -> _Halves:
-        paired = [part.in_pairs() for part in runs]
-        tables = [
-            sparse.csr_array(part.table_for("nogueira"), dtype=float) for part in paired
-        ]
-        n_pairs = min(table.shape[0] for table in tables) // 2
-        tables = [table[: 2 * n_pairs] for table in tables]
-        return cls(
-            [table[::2] for table in tables],
-            [table[1::2] for table in tables],
-            [_row_share(part) for part in runs],
-        )
+    tables: list[FloatArray]
+    row_shares: tuple[float, float] = (0.5, 0.5)  # of a half in the rows of the cohort
 
     @property
     def frequencies(self) -> list[FloatArray]:
-        pairs = zip(self.first, self.second, strict=True)
-        return [(a.mean(axis=0) + b.mean(axis=0)) / 2 for a, b in pairs]
+        return [table.mean(axis=0) for table in self.tables]
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of the frequencies of a feature."""
+        return float(np.abs(np.subtract(*self.frequencies)).max())
+
+    @property
+    def size(self) -> float:
+        return float(np.mean([table.sum(axis=1).mean() for table in self.tables]))
 
     @property
     def null(self) -> float:
         """Distance of two random selections: k̄(1 − k̄/d)."""
-        n_features: int = self.first[0].shape[1]
-        return self._size * (1 - self._size / n_features)
+        n_features: int = self.tables[0].shape[1]
+        return self.size * (1 - self.size / n_features)
 
     @property
-    def overlaps(self) -> list[FloatArray]:
-        """Number of features that both halves of each pair select, by cohort."""
-        pairs = zip(self.first, self.second, strict=True)
-        return [np.asarray(a.multiply(b).sum(axis=1)).ravel() for a, b in pairs]
-
-    @property
-    def _size(self) -> float:
-        return float(np.mean([p.sum() for p in self.frequencies]))
+    def overlaps(self) -> FloatArray:
+        """Number of features that both halves of each pair select, the mean over the cohorts."""
+        of_cohorts = [(table[::2] * table[1::2]).sum(axis=1) for table in self.tables]
+        n_pairs = min(map(len, of_cohorts))
+        shared: FloatArray = np.mean([one[:n_pairs] for one in of_cohorts], axis=0)
+        return shared
 
     @property
     def within(self) -> float:
         """Stability of the two halves of a pair."""
-        overlap = np.mean([values.mean() for values in self.overlaps])
-        return self._stability(float(overlap))
+        of_cohorts = [(table[::2] * table[1::2]).sum() for table in self.tables]
+        n_pairs = [len(table) / 2 for table in self.tables]
+        return self._stability(float(np.mean(np.divide(of_cohorts, n_pairs))))
 
     @property
     def between(self) -> float:
@@ -270,7 +265,7 @@ class _Halves(NamedTuple):
 
     def _stability(self, overlap: float) -> float:
         """1 − D/null, with D = k̄ − overlap the mean of ½|z − z'|²; 1 where there is nothing to choose."""
-        return 1 - (self._size - overlap) / self.null if self.null > 0 else 1.0
+        return 1 - (self.size - overlap) / self.null if self.null > 0 else 1.0
 
     @property
     def error(self) -> float:
@@ -285,12 +280,13 @@ class _Halves(NamedTuple):
             return np.nan
         u = np.subtract(*self.frequencies)
         linear = 0.0
-        for a, b, share in zip(self.first, self.second, self.row_shares, strict=True):
-            linear += share * np.mean(((a - b) @ u) ** 2) / 2
+        for table, share in zip(self.tables, self.row_shares, strict=True):
+            apart = (table[::2] - table[1::2]) @ u
+            linear += share * float(np.mean(apart**2)) / 2
         # Per pair: the overlaps within, less the mean of the four between.
-        (first_a, first_b), (second_a, second_b) = self.first, self.second
-        across = (first_a + second_a).multiply(first_b + second_b).sum(axis=1) / 4
-        of_pairs = np.mean(self.overlaps, axis=0) - np.asarray(across).ravel()
+        n_pairs = len(self.overlaps)
+        a, b = ((table[::2] + table[1::2])[:n_pairs] / 2 for table in self.tables)
+        of_pairs = self.overlaps - (a * b).sum(axis=1)
         bound = (linear + of_pairs.var(ddof=1)) / self.null**2
         return float(np.sqrt(_OF_BOUND * bound + _LEAST_VARIANCE))
 
@@ -406,18 +402,12 @@ def compare_cohorts(
         n_jobs=n_jobs,
         random_state=int(stream(entropy, 7).randint(2**31)),
     )
-    found = [
-        _by_cohort(runs, number, n_pairs, units, of_units)
-        for number, of_units in enumerate(labels)
-    ]
-    permuted = [_Halves.of(list(part.values())) for part in found[1:]]
+    permuted = [_halves_of(runs, number, n_pairs) for number in range(1, len(labels))]
     return CohortComparison(
-        found[0],
+        _by_cohort(runs, n_pairs, units),
         confidence_level=confidence_level,
         permuted=np.array([halves.within - halves.between for halves in permuted]),
-        permuted_features=np.array(
-            [np.abs(np.subtract(*halves.frequencies)).max() for halves in permuted]
-        ),
+        permuted_features=np.array([halves.largest for halves in permuted]),
     )
 
 
@@ -526,7 +516,8 @@ def _strata(y: Any, unit: IntArray, first: IntArray, cohort: IntArray) -> IntArr
         values = values[events[0]] if events else one[unit]
     if values.ndim != 1:
         return one
-    if values.dtype.kind in "fiu" and not is_labelled(values):
+    many = len(np.unique(values)) > _MOST_CLASSES
+    if values.dtype.kind in "fiu" and (many or not is_labelled(values)):
         return _bins(np.bincount(unit, values) / np.bincount(unit), cohort)
     codes = np.unique(values, return_inverse=True)[1]
     return codes[first] if (codes[first][unit] == codes).all() else one
@@ -563,18 +554,33 @@ def _runs(estimator: Any, X: Any, y: Any, splits: Any, **settings: Any) -> Runs:
         return runs.fit(X, y).runs_
 
 
-def _by_cohort(
-    runs: Runs, number: int, n_pairs: int, units: _Units, cohort: IntArray
-) -> dict[Any, Runs]:
-    """The runs of one labelling, by cohort, with what is known of the rows of that cohort."""
-    place = runs.split_numbers - number * 4 * n_pairs
-    is_of = (place >= 0) & (place < 4 * n_pairs)
+def _by_cohort(runs: Runs, n_pairs: int, units: _Units) -> dict[Any, Runs]:
+    """The runs with the true labels, by cohort, with what is known of the rows of that cohort."""
     found = {}
     for code, name in enumerate(units.names):
-        part = runs.take(is_of & (place % 4 // 2 == code))
-        counts = part.row_counts[:, np.flatnonzero(cohort[units.unit] == code)]
+        place = runs.split_numbers
+        part = runs.take((place < 4 * n_pairs) & (place % 4 // 2 == code))
+        counts = part.row_counts[:, np.flatnonzero(units.cohort[units.unit] == code)]
         found[name] = replace(part, scores={}, row_counts=counts, refit=None)
     return found
+
+
+def _halves_of(runs: Runs, number: int, n_pairs: int) -> _Halves:
+    """What the halves with the labels of one permutation selected, without pairs of which a run failed."""
+    row = np.full(runs.split_numbers.max() + 4 * n_pairs, -1)
+    row[runs.split_numbers] = np.arange(len(runs))
+    by_pair = row[4 * n_pairs * number :][: 4 * n_pairs].reshape(n_pairs, 2, 2)
+    table, tables = runs.table_for("nogueira"), []
+    for code in (0, 1):
+        halves = by_pair[:, code]
+        tables.append(_dense(table[halves[(halves >= 0).all(axis=1)].ravel()]))
+    return _Halves(tables)
+
+
+def _dense(table: Any) -> FloatArray:
+    return np.asarray(
+        table.toarray() if sparse.issparse(table) else table, dtype=np.float64
+    )
 
 
 def _check_runs(runs: Any) -> None:
@@ -620,5 +626,5 @@ def _row_share(runs: Runs) -> float:
 
 
 def _share_as_large(permuted: FloatArray, value: float) -> float:
-    """P-value of a value among those with permuted labels; equal up to rounding counts as equal."""
-    return float((1 + np.sum(permuted >= value - 1e-12)) / (1 + len(permuted)))
+    """P-value of a value among those with permuted labels; equal up to rounding, and unknown, count as large."""
+    return float((1 + np.sum(~(permuted < value - 1e-12))) / (1 + len(permuted)))

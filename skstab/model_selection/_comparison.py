@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from html import escape
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from skstab._checks import check_bool, is_choice, is_number, naming
 from skstab._displays import draw
+from skstab._fragility import few_rows_sentence
 from skstab._typing import Display, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import StabilityTest, compare_stability, get_measure
 from skstab.model_selection._agreement import (
@@ -407,11 +409,21 @@ class SelectorComparison:
 
     def __repr__(self) -> str:
         table = self.frame().to_string(float_format="{:.3g}".format, na_rep="")
-        return f"SelectorComparison of {', '.join(map(str, self.runs))}\n{table}\n{_INTERVALS}"
+        names = ", ".join(map(str, self.runs))
+        return f"SelectorComparison of {names}\n{table}\n{self._notes}"
+
+    @property
+    def _notes(self) -> str:
+        """What the intervals are about, and which features of each selector hang on few rows."""
+        found = {
+            name: few_rows_sentence(runs) for name, runs in self.runs_by_name.items()
+        }
+        lines = [f"{name}: {text}" for name, text in found.items() if text]
+        return "\n".join([_INTERVALS, *lines])
 
     def _repr_html_(self) -> str:
         table: str = self.frame().to_html(float_format="{:.3g}".format, na_rep="")
-        return f"<div>{table}<p>{_INTERVALS}</p></div>"
+        return f"<div>{table}<p>{escape(self._notes)}</p></div>"
 
 
 def _tested_once(scored: Scored) -> Any:

@@ -301,14 +301,14 @@ class Multiverse:
             table.sum(axis=(1, 2))[:, None], sizes.sum(axis=1)[:, None], a * s
         )
         others = of_any - own  # of other pipelines
+        size = sizes.sum() - np.append(0.0, sizes.sum(axis=1))
+        of_own, of_others = _on_diagonal_and_off(own), _on_diagonal_and_off(others)
+        sums = np.stack([*of_own, *of_others, size], axis=1)
         return [
-            _Distances(
-                *_on_diagonal_and_off(own, left_out),
-                *_on_diagonal_and_off(others, left_out),
-                float(np.delete(sizes, left_out, axis=0).sum()),
-                *(r - len(left_out), a, s, d),
+            _Distances(cell, choice, resample, neither, size, r - (number > 0), a, s, d)
+            for number, (cell, choice, resample, neither, size) in enumerate(
+                sums.tolist()
             )
-            for left_out in [[], *([place] for place in range(r))]
         ]
 
     def _interval(
@@ -539,10 +539,9 @@ def _summed_distances(counts: Any, sizes: Any, n_runs: int) -> FloatArray:
     return distances
 
 
-def _on_diagonal_and_off(table: FloatArray, left_out: list[int]) -> tuple[float, float]:
-    """Sums of a symmetric table on the diagonal and off it, without some rows and the same columns."""
-    diagonal, total = np.trace(table), table.sum()
-    for place in left_out:
-        diagonal -= table[place, place]
-        total -= 2 * table[place].sum() - table[place, place]
-    return float(diagonal), float(total - diagonal)
+def _on_diagonal_and_off(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sums of a symmetric table on the diagonal and off it: of the whole, then without each row and its column."""
+    diagonal = np.diagonal(table)
+    off = table.sum(axis=1) - diagonal
+    on_diagonal = diagonal.sum() - np.append(0.0, diagonal)
+    return on_diagonal, off.sum() - 2 * np.append(0.0, off)

@@ -8,6 +8,7 @@ from skstab._cli._reading import read_dataset
 from skstab._report import alerts as _alerts
 from skstab._report.alerts import alerts_of, near_copies, says
 from skstab._report.comparing import scoring_of, stratifies
+from skstab._report.dataset import Endpoint, dataset_of
 
 N = 80
 
@@ -254,3 +255,50 @@ def test_resamples_keep_the_classes_where_groups_have_one_each(table_file):
     assert not stratifies(
         read_dataset(table_file(table), "level", "auto", groups="patient")
     )
+
+
+# -- gaps and levels of identifiers ----------------------------------------------------
+
+
+def test_gaps_that_say_the_event_or_the_class_are_leaks():
+    rng = np.random.default_rng(0)
+    dead = rng.random(80) < 0.5
+    table = pd.DataFrame(
+        {
+            "age": rng.normal(60, 9, 80),
+            "cause": np.where(dead, rng.choice(["x", "y"], 80), None),
+            "gaps": np.where(rng.random(80) < 0.3, np.nan, rng.normal(size=80)),
+            "days": rng.integers(1, 900, 80),
+            "died": dead.astype(int),
+        }
+    )
+    survival = dataset_of(table, Endpoint(time="days", event="died"))
+    found = [
+        a for a in alerts_of(survival, target="died", n_resamples=50) if "missing" in a
+    ]
+    assert len(found) == 1
+    assert "whether cause is missing says whether there was an event" in found[0]
+    classes = dataset_of(table.drop(columns="days"), Endpoint(target="died"))
+    found = [
+        a for a in alerts_of(classes, target="died", n_resamples=50) if "missing" in a
+    ]
+    assert "whether cause is missing says the class" in found[0]
+
+
+def test_groups_are_the_persons_and_not_the_numbers_of_samples():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "Sample Number": np.tile(np.arange(1, 31), 3),
+            "Individual ID": [f"N{n}A{m}" for n in range(45) for m in (1, 2)],
+            "size": rng.normal(size=90),
+            "mass": rng.normal(size=90),
+            "kind": rng.choice(["a", "b"], 90),
+        }
+    )
+    table["Individual ID"] = table["Individual ID"].str[:-2]
+    data = dataset_of(table, Endpoint(target="kind"))
+    found = [
+        a for a in alerts_of(data, target="kind", n_resamples=50) if "groups=" in a
+    ]
+    assert "groups='Individual ID'" in found[0]

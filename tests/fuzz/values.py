@@ -25,6 +25,7 @@ from skstab.inspection import (
 from skstab.metrics import get_measure, nogueira_stability
 from skstab.model_selection import (
     BootstrapSplit,
+    CohortComparison,
     ComplementaryPairsSplit,
     DisjointBlocksSplit,
     ParetoRefit,
@@ -34,12 +35,22 @@ from skstab.model_selection import (
     assess_selector,
     compare_selectors,
     make_stability_scorer,
+    multiverse,
+    prediction_stability,
     stability_profile,
     stability_scoring,
 )
 from skstab.runs import Outputs, Runs, read_run, selection_of
 from tests.fuzz.bad import D, Odd
-from tests.inspection.examples import CALIBRATION, CURVE, DISPLAYS, FOREST
+from tests.inspection.examples import (
+    CALIBRATION,
+    COHORTS,
+    CURVE,
+    DISPLAYS,
+    FOREST,
+    PARTS,
+    PREDICTIONS,
+)
 
 N = 24
 MEASURES = [
@@ -152,6 +163,24 @@ def search():
     return GridSearchCV(
         runs, grid, cv=WholeSampleSplit(), scoring=scoring, refit="nogueira"
     ).fit(*data())
+
+
+@cache
+def several():
+    return multiverse([SelectKBest(k=2), SelectKBest(k=3)], *data(), cv=few())
+
+
+@cache
+def cohorts():
+    runs = many_runs()
+    return CohortComparison({"a": runs, "b": runs})
+
+
+@cache
+def predictions():
+    rng = np.random.default_rng(0)
+    supports, probabilities = rng.random((4, D)) < 0.5, rng.random((4, N))
+    return prediction_stability(Runs(supports, row_probabilities=probabilities))
 
 
 @cache
@@ -284,6 +313,9 @@ GOOD = {
     "selectors": one_of(
         [SelectKBest(k=2), HybridRFE(2)], {"a": HybridRFE(2), "b": HybridRFE(1)}
     ),
+    "pipelines": one_of([SelectKBest(k=2), SelectKBest(k=3)]),
+    "n_seeds": one_of(1, 2),
+    "cohorts": one_of(np.arange(N) // (N // 2)),
     "margin": one_of("one_se", 0.1),
     "cv_results": held(lambda: search().cv_results_),
     "score": one_of("accuracy"),
@@ -499,6 +531,21 @@ GOOD_OF = {
         supports(rng)
     ),
     ("ReplicationDisplay", "table"): one_of(CURVE),
+    ("MultiverseDisplay", "table"): one_of(PARTS),
+    ("MultiverseDisplay", "total"): one_of(None, 0.5),
+    ("MultiverseDisplay.from_multiverse", "found"): held(several),
+    ("PredictionInstabilityDisplay", "table"): one_of(PREDICTIONS),
+    ("PredictionInstabilityDisplay", "outcome"): one_of("risk"),
+    ("PredictionInstabilityDisplay", "reference"): one_of("all rows"),
+    ("PredictionInstabilityDisplay", "note"): one_of("", "a note"),
+    ("PredictionInstabilityDisplay.from_predictions", "found"): held(predictions),
+    ("CohortComparisonDisplay", "table"): one_of(COHORTS),
+    ("CohortComparisonDisplay", "cohorts"): one_of(("a", "b")),
+    ("CohortComparisonDisplay", "note"): one_of("", "a note"),
+    ("CohortComparisonDisplay.from_cohorts", "found"): held(cohorts),
+    ("compare_cohorts", "estimator"): one_of(SelectKBest(k=2)),
+    ("compare_cohorts", "y"): held(lambda: data()[1]),
+    ("prediction_stability", "X"): one_of(None),
     ("StabilityComparisonDisplay", "table"): one_of(FOREST),
 }
 
@@ -639,6 +686,9 @@ OBJECTS = {
 RETURNED = {
     "StabilityScorer": make_stability_scorer,
     "StabilityScoring": stability_scoring,
+    "Multiverse": several,
+    "CohortComparison": cohorts,
+    "PredictionStability": predictions,
 }
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -692,7 +742,12 @@ MAY_BE_NAN = {
         "losses",
         "compare_selectors accuracy",
         "assess_selector score",
+        "predictions",
+        "PredictionStability.frame full",
     ),
+    # Of one seed; of pipelines without a score.
+    *(f"Multiverse.shares {name}" for name in ("part", "share", "sum_of_squares")),
+    "Multiverse.frame score",
     *(
         "compare_selectors score",
         "StabilityCV score",

@@ -10,6 +10,7 @@ from skstab.inspection import (
     CoSelectionDisplay,
     FeatureEvidenceDisplay,
     FeatureStabilityMapDisplay,
+    FragilityDisplay,
     MultiverseDisplay,
     ParetoFrontDisplay,
     PredictionInstabilityDisplay,
@@ -92,6 +93,9 @@ TURNS = np.column_stack(
     [np.arange(40) % 2, np.arange(1, 41) % 2, RNG.random((40, len(HOSTILE) - 2)) < 0.5]
 ).astype(bool)
 DISPLAYS = [
+    FragilityDisplay(
+        pd.DataFrame(RNG.uniform(-1, 1, (6, 6)), index=HOSTILE, columns=HOSTILE)
+    ),
     FeatureEvidenceDisplay(
         [1, 0.9, 0.8, 0.7, 0.6, 0.5],
         decoys=[0.1, np.nan, 0.2, 0.2, 0.2, 0.3],

@@ -205,7 +205,7 @@ def test_any_selector_is_reported(estimator, X, y, has_coefs):
     assert {"in_refit", "cluster", "correlation"} <= set(report.frame())
     assert (
         report.frame()
-        .drop(columns=["sign_consistency"], errors="ignore")
+        .drop(columns=["sign_consistency", "fragility"], errors="ignore")
         .notna()
         .all(axis=None)
     )
