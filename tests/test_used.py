@@ -6,9 +6,12 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest, VarianceThreshold, f_regression
 from sklearn.linear_model import ElasticNet, Lasso
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import FeatureUnion, make_pipeline
 
+import skstab
 from skstab import (
+    ConsensusSelector,
     StabilityCV,
     StabilitySearchCV,
     StabilitySelection,
@@ -16,8 +19,18 @@ from skstab import (
     collect_supports,
     compare_selectors,
     feature_report,
+    make_stability_scorer,
+    stability_scoring,
 )
-from skstab.model_selection import BootstrapSplit, stability_profile
+from skstab.inspection import fragility
+from skstab.model_selection import (
+    BootstrapSplit,
+    collect_runs,
+    compare_cohorts,
+    decoy_evidence,
+    multiverse,
+    stability_profile,
+)
 from skstab.runs import Runs, selection_of
 
 CV = BootstrapSplit(4, random_state=0)
@@ -72,6 +85,24 @@ def by_reading(X, y, **options):
     )
 
 
+def by_scoring(X, y, **options):
+    scoring = stability_scoring(**options)
+    return collect_runs(
+        cross_validate(filtered(), X, y, cv=CV, scoring=scoring)
+    ).supports
+
+
+def by_multiverse(X, y, **options):
+    pair = {"a": filtered(), "b": filtered(0.4)}
+    return multiverse(pair, X, y, cv=CV, **options).runs["a"][0].supports
+
+
+def by_consensus(X, y, **options):
+    selectors = [("a", filtered())]
+    found = ConsensusSelector(selectors, n_features_to_select=3, cv=CV, **options)
+    return found.fit(X, y).runs_["a"].supports
+
+
 # What the runs of each entry selected, of a pipeline with a filter and a lasso.
 ENTRIES = [
     by_stability_cv,
@@ -81,6 +112,9 @@ ENTRIES = [
     by_collecting,
     by_runs,
     by_reading,
+    by_scoring,
+    by_multiverse,
+    by_consensus,
 ]
 
 
@@ -90,6 +124,30 @@ def by_profile(X, y, **options):
 
 def by_stability_selection(X, y, **options):
     return StabilitySelection(Lasso(), **options).fit(X, y)
+
+
+def by_scorer(X, y, **options):
+    return make_stability_scorer(cv=CV, **options)(filtered(), X, y)
+
+
+def by_cohorts(X, y, **options):
+    few = {"n_pairs": 3, "n_permutations": 19, "random_state": 0}
+    return compare_cohorts(filtered(), X, y, np.arange(len(y)) % 2, **few, **options)
+
+
+def by_decoys(X, y, **options):
+    few = {"n_draws": 1, "n_pairs": 3, "random_state": 0}
+    return decoy_evidence(filtered(), X, y, **few, **options)
+
+
+def by_report(X, y, **options):
+    pair = {"a": filtered(), "b": filtered(0.4)}
+    few = {"n_resamples": 3, "random_state": 0}
+    return skstab.report(X, y, selectors=pair, **few, **options)
+
+
+# Of these an answer is compared, not the runs.
+ANSWERS = [by_profile, by_stability_selection, by_scorer, by_cohorts, by_decoys]
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
@@ -131,7 +189,35 @@ def test_stability_selection_follows_what_is_used_or_what_the_selector_kept(data
     assert used.selection_path_.sum(axis=0)[1] < 4
 
 
-@pytest.mark.parametrize("entry", [*ENTRIES, by_profile, by_stability_selection])
+def test_other_answers_follow_the_word(data):
+    X, y = data
+    for answer in (
+        lambda **how: by_scorer(X, y, **how),
+        lambda **how: by_cohorts(X, y, **how).within,
+        lambda **how: by_decoys(X, y, **how).frame()["halves"].sum(),
+    ):
+        assert answer() != answer(support_from="selector")
+    page = by_report(X, y, support_from="selector")
+    assert page.candidates.loc["a", "n_features"] == 8
+    assert page.assessment.runs.supports.sum(axis=1).tolist() == [8] * 3
+    assert "support_from='selector'" in page.code
+
+
+def test_frequencies_are_confirmed_by_the_same_count():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12))
+    y = 2 * X[:, :3].sum(axis=1) + rng.normal(size=60)
+    X[7, 9], y[7] = 6, y[7] + 40  # a bad record that carries a feature
+    model = make_pipeline(SelectKBest(f_regression, k=5), Lasso(1.5))
+    cv = BootstrapSplit(60, random_state=0)
+    others = np.delete(np.arange(60), 7)
+    runs = StabilityCV(model, cv=cv, support_from="selector").fit(X, y)
+    found = fragility(runs, confirm=(model, X, y)).frame()
+    again = clone(runs).fit(X[others], y[others])
+    assert found.loc["x9", "confirmed"] == again.selection_frequencies_[9] > 0
+
+
+@pytest.mark.parametrize("entry", [*ENTRIES, *ANSWERS, by_report])
 def test_another_word_is_refused_by_name(entry, data):
     X, y = data
     with pytest.raises(ValueError, match=r"support_from must be 'used' or 'selector'"):
@@ -250,10 +336,70 @@ def report(model, X, y):
     return list(frame.index), frame.select_dtypes("number").to_numpy()
 
 
+def by_any_search(model, X, y):
+    name = "lasso__alpha" if hasattr(model, "steps") else "alpha"
+    scoring = stability_scoring(["nogueira", "importance_weighted"], scoring="r2")
+    found = GridSearchCV(
+        model, {name: [0.1, 0.3]}, scoring=scoring, cv=CV, refit=False
+    ).fit(X, y)
+    runs = [runs.supports for runs in collect_runs(found)]
+    alone = cross_validate(model, X, y, cv=CV, scoring=scoring)
+    return np.stack(runs), collect_runs(alone).supports
+
+
+def by_the_scorer(model, X, y):
+    scorer = make_stability_scorer(cv=CV)
+    return [scorer(model, X, y)]
+
+
+def choices(model, X, y):
+    found = multiverse({"a": model, "b": ElasticNet(0.5)}, X, y, cv=CV, random_state=0)
+    table = (
+        found.frame().select_dtypes("number").drop(columns="fit_time", errors="ignore")
+    )
+    return found.shares().to_numpy(dtype=float), table.to_numpy(dtype=float)
+
+
+def cohorts(model, X, y):
+    few = {"n_pairs": 3, "n_permutations": 19, "random_state": 0}
+    found = compare_cohorts(model, X, y, np.arange(len(y)) % 2, **few)
+    return found.verdict, found.difference, found.frame().to_numpy()
+
+
+def decoys(model, X, y):
+    found = decoy_evidence(model, X, y, n_draws=2, n_pairs=4, random_state=0)
+    return [found.frame().select_dtypes("number").to_numpy()]
+
+
+def consensus(model, X, y):
+    selectors = [("a", model), ("b", ElasticNet(0.5))]
+    found = ConsensusSelector(selectors, n_features_to_select=3, cv=CV).fit(X, y)
+    return found.get_support(), found.ranking_
+
+
+def carried_by(model, X, y):
+    runs = StabilityCV(model, cv=CV, random_state=0).fit(X, y)
+    return [fragility(runs).frame().select_dtypes("number").to_numpy()]
+
+
+def page(model, X, y):
+    found = skstab.report(
+        X,
+        y,
+        selectors={"a": model, "b": ElasticNet(0.5)},
+        n_resamples=4,
+        random_state=0,
+    )
+    return found.verdict, found.features.select_dtypes("number").to_numpy()
+
+
 def collected(model, X, y):
     fits = [clone(model).fit(X[rows], y[rows]) for rows, _ in CV.split(X, y)]
     runs = Runs.from_estimators(fits)
     return collect_supports(fits), runs.importances, runs.coefs
+
+
+ALONE = {}  # the answer of each entry about the model alone
 
 
 @pytest.fixture(scope="module")
@@ -262,25 +408,26 @@ def with_constant(data):
     return np.column_stack([X, np.ones(len(X))]), y
 
 
-@pytest.mark.parametrize("front", IN_FRONT)
+CHEAP = [
+    *(stability_cv, search, comparison, profile, stability_selection, report),
+    *(collected, by_any_search, by_the_scorer, choices, decoys, consensus, carried_by),
+]
+DEAR = [assessment, cohorts, page]  # tried behind two of the steps only
+
+
 @pytest.mark.parametrize(
-    "entry",
+    ("entry", "front"),
     [
-        stability_cv,
-        search,
-        comparison,
-        assessment,
-        profile,
-        stability_selection,
-        report,
-        collected,
+        *((entry, front) for entry in CHEAP for front in IN_FRONT),
+        *((entry, front) for entry in DEAR for front in ("variance", "side by side")),
     ],
-    ids=lambda entry: entry.__name__,
 )
 def test_what_keeps_everything_changes_no_answer(entry, front, with_constant):
     X, y = with_constant
     behind = make_pipeline(clone(IN_FRONT[front], safe=False), Lasso(0.3))
-    expected, found = entry(Lasso(0.3), X, y), entry(behind, X, y)
+    if entry not in ALONE:
+        ALONE[entry] = entry(Lasso(0.3), X, y)
+    expected, found = ALONE[entry], entry(behind, X, y)
     for one, other in zip(expected, found, strict=True):
         if isinstance(one, str | list):
             assert one == other

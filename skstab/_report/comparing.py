@@ -48,6 +48,7 @@ class Plan:
     tried: list[Candidate]
     scoring: str
     measure: str = "nogueira"
+    support_from: str = "used"
     n_resamples: int = 50
     checkpoint: Any = None
     n_jobs: int | None = None
@@ -81,6 +82,7 @@ class Plan:
                 random_state=self.seed,
             ),
             "scoring": self.scorer,
+            "support_from": self.support_from,
             "checkpoint": self.checkpoint,
             "n_jobs": self.n_jobs,
             "random_state": self.seed,

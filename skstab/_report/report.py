@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from skstab._checks import is_int
+from skstab._checks import check_support_from, is_int
 from skstab._random import check_rng
 from skstab._report.alerts import alerts_of
 from skstab._report.comparing import (
@@ -46,6 +46,7 @@ def report(
     rare_classes: str | None = None,
     scoring: str | None = None,
     selectors: Sequence[str] | Mapping[str, Estimator] | None = None,
+    support_from: str = "used",
     measure: str = "nogueira",
     n_resamples: int = 50,
     checkpoint: str | PathLike[str] | None = None,
@@ -79,6 +80,8 @@ def report(
     selectors : list of str or dict of estimators, default=None
         Selectors to try, by the names of the command line; or estimators by the names that the page shall show, each
         as it is, on standardised features. None takes four of the former.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected in each run, as for :class:`~skstab.model_selection.StabilityCV`.
     measure : str, default="nogueira"
         The measure of stability, a name out of :func:`skstab.metrics.measure_table`.
     n_resamples : int, default=50
@@ -119,6 +122,7 @@ def report(
         table, endpoint, task=task, groups=group_column, rare_classes=rare_classes
     )
     check_measure(measure)
+    check_support_from(support_from)
     if not is_int(n_resamples, 3):
         raise UserError(
             f"n_resamples must be an int of at least 3, got {n_resamples!r}"
@@ -131,6 +135,7 @@ def report(
         selectors,
         scoring=scoring_of(data, scoring),
         measure=measure,
+        support_from=support_from,
         n_resamples=n_resamples,
         checkpoint=checkpoint,
         n_jobs=n_jobs,
@@ -146,6 +151,7 @@ def report(
             "scoring": scoring,
             "selectors": selectors,
             "measure": measure,
+            "support_from": support_from,
             "n_resamples": n_resamples,
         }
         return make_report(plan, endpoint, alerts, asked=asked)
@@ -221,7 +227,12 @@ def direction_of(data: Dataset, target: str) -> str | None:
     return f"{target} = {classes[1]}" if len(classes) == 2 else None
 
 
-_DEFAULTS = {"task": "auto", "measure": "nogueira", "n_resamples": 50}
+_DEFAULTS = {
+    "task": "auto",
+    "measure": "nogueira",
+    "support_from": "used",
+    "n_resamples": 50,
+}
 
 
 def call_of(plan: Plan, endpoint: Endpoint, asked: Mapping[str, Any]) -> str:

@@ -112,6 +112,7 @@ def fragility(
         The frequency from which on a feature is in the list.
     confirm : tuple of (estimator, X, y), default=None
         Fit again without the rows that were found, on as many resamples: the column `confirmed` is the frequency then.
+        What counts as selected is the `support_from` of `runs` where this is a :class:`StabilityCV`.
     row_names : sequence of shape (n_rows,), default=None
         Names of the rows, such as those of patients; None numbers them from 0.
 
@@ -181,9 +182,8 @@ def fragility(
     rows = _Rows.of(found, row_names)
     columns = _columns(found, rows, threshold)
     if confirm is not None:
-        columns["confirmed"] = _confirmed(
-            columns["rows"], confirm, found, rows, columns
-        )
+        counted = getattr(runs, "support_from", "used")
+        columns["confirmed"] = _confirmed(confirm, found, rows, columns, counted)
     listed = columns.pop("column")
     names = pd.Index(found.feature_names[listed], name="feature")
     return Fragility(pd.DataFrame(columns, index=names), listed, threshold, len(found))
@@ -257,9 +257,10 @@ def _dense(table: Any) -> FloatArray:
 
 
 def _confirmed(
-    members: Any, confirm: Any, runs: Runs, rows: _Rows, columns: dict[str, Any]
+    confirm: Any, runs: Runs, rows: _Rows, columns: dict[str, Any], support_from: str
 ) -> FloatArray:
     """Frequencies of the features without the rows that they hang on, from new fits."""
+    members = columns["rows"]
     if not isinstance(confirm, tuple | list) or len(confirm) != 3:
         raise ValueError(
             f"confirm must be a tuple (estimator, X, y), got {type(confirm).__name__}"
@@ -276,7 +277,10 @@ def _confirmed(
         is_grouped = len(np.unique(rows.units)) < len(rows.units)
         groups = {"groups": rows.units[kept]} if is_grouped else {}
         cv = StabilityCV(
-            estimator, cv=_like(runs, estimator, is_grouped), random_state=0
+            estimator,
+            cv=_like(runs, estimator, is_grouped),
+            support_from=support_from,
+            random_state=0,
         )
         cv.fit(take_rows(X, kept), take_rows(y, kept), **groups)
         after[one] = np.asarray(cv.selection_frequencies_)

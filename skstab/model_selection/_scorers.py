@@ -83,6 +83,7 @@ class StabilityScorer:
     measure: Any
     bound: str | None
     cv: Any
+    support_from: str
     n_jobs: int | None
     random_state: Any
 
@@ -102,6 +103,7 @@ class StabilityScorer:
             clone(estimator),
             cv=self.cv,
             measure=self.measure,
+            support_from=self.support_from,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
@@ -126,6 +128,7 @@ def make_stability_scorer(
     *,
     bound: Literal["low", "high"] | None = None,
     cv: CVLike = None,
+    support_from: str = "used",
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> StabilityScorer:
@@ -144,6 +147,8 @@ def make_stability_scorer(
         Otherwise the scorer clones the estimator and resamples the rows *that it is shown*: in a search these are the
         test rows of each split, few, and different from those the model was trained on. It serves estimators that are
         not wrapped, at the price of as many more fits.
+    support_from : {"used", "selector"}, default="used"
+        What counts as selected in these runs, as for :class:`StabilityCV`.
     n_jobs : int, default=None
         Number of runs at the same time, where `cv` is given.
     random_state : int, RandomState instance or None, default=None
@@ -196,9 +201,10 @@ def make_stability_scorer(
         raise ValueError(
             f"cv must be None, an int of at least 2, a splitter or an iterable of splits, got {cv!r}"
         )
+    check_support_from(support_from)
     check_jobs(n_jobs)
     check_rng(random_state)
-    return StabilityScorer(measure, bound, cv, n_jobs, random_state)
+    return StabilityScorer(measure, bound, cv, support_from, n_jobs, random_state)
 
 
 # The scorings of this process by their number, by which the table of a search names the one that it is of.
