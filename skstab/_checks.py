@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf, isfinite
 from numbers import Integral, Real
+from os import PathLike
 from sys import float_info
+from types import SimpleNamespace
 from typing import Any, TypeGuard
 
 __all__ = [
@@ -19,19 +21,20 @@ __all__ = [
     "check_limits",
     "check_number",
     "check_parameters",
+    "check_run_settings",
     "check_support_from",
     "is_bool",
     "is_choice",
     "is_estimator",
     "is_int",
-    "is_n_jobs",
     "is_number",
     "is_real",
-    "is_verbosity",
     "naming",
+    "run_settings_of",
 ]
 
 _LARGEST = 2**63 - 1  # that arrays count with
+_JOBS = 2**31 - 1  # that joblib counts with
 
 # -- is it one ---------------------------------------------------------------------------------------------------------
 
@@ -96,16 +99,6 @@ def _is_finite(value: Any) -> bool:
         if isinstance(value, Integral)
         else isfinite(value)
     )
-
-
-def is_n_jobs(value: Any) -> bool:
-    """Whether a value is None, a number of jobs, or minus a number of cores not to use."""
-    return value is None or (is_int(value, -(2**31), 2**31 - 1) and value != 0)
-
-
-def is_verbosity(value: Any) -> bool:
-    """Whether a value says how much joblib is to print."""
-    return is_bool(value) or is_int(value, 0, 2**31 - 1)
 
 
 # -- if not, an error --------------------------------------------------------------------------------------------------
@@ -183,6 +176,39 @@ def _holds(condition: Callable[[Any], Any], value: Any) -> bool:
         ValueError,
     ):  # tables and missing values cannot be compared with a word
         return False
+
+
+# How runs are made, in every entry; the limits of each run are checked by `check_limits`.
+_RUN_SETTINGS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "checkpoint": (
+        "None, a string or a path",
+        lambda value: value is None or isinstance(value, str | PathLike),
+    ),
+    "n_jobs": (
+        "None or an int other than 0",
+        lambda value: value is None or (is_int(value, -_JOBS, _JOBS) and value != 0),
+    ),
+    "verbose": (
+        "an int of at least 0",
+        lambda value: is_bool(value) or is_int(value, 0, _JOBS),
+    ),
+}
+
+
+def check_run_settings(
+    *, max_seconds: Any = None, max_memory: Any = None, **settings: Any
+) -> dict[str, Any]:
+    """Check how runs are to be made, and return it for `make`."""
+    expected = {name: _RUN_SETTINGS[name] for name in settings}
+    check_parameters(SimpleNamespace(**settings), expected)
+    check_limits(max_seconds, max_memory)
+    return {**settings, "max_seconds": max_seconds, "max_memory": max_memory}
+
+
+def run_settings_of(estimator: Any) -> dict[str, Any]:
+    """Check how an estimator is to make its runs, and return it for `make`."""
+    names = [*_RUN_SETTINGS, "max_seconds", "max_memory"]
+    return check_run_settings(**{name: getattr(estimator, name) for name in names})
 
 
 SUPPORT_FROM = ("'used' or 'selector'", lambda value: value in ("used", "selector"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, NoReturn
 
 import skstab
@@ -223,6 +224,12 @@ def _add_report(commands: Any) -> None:
         help="file in which finished fits are stored: the same call again makes only the missing ones",
     )
     parser.add_argument(
+        "--max-seconds",
+        type=_positive,
+        metavar="SECONDS",
+        help="seconds that a fit may take; one that takes longer has failed (default: no limit)",
+    )
+    parser.add_argument(
         "--strict", action="store_true", help="end with status 1 if there is any alert"
     )
     parser.add_argument(
@@ -389,6 +396,13 @@ def _jobs(text: str) -> int:
     value = int(text)
     if value == 0:
         raise argparse.ArgumentTypeError("must not be 0")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < inf:
+        raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
     return value
 
 

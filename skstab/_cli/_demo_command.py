@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> None:
         None,
         scoring=scoring_of(data),
         n_resamples=options.resamples,
-        n_jobs=options.jobs,
         seed=SEED,
+        run_settings={"n_jobs": options.jobs},
         watch=watch,
     )
     asked = {"n_resamples": options.resamples}

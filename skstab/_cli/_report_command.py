@@ -65,9 +65,12 @@ def _run(options: argparse.Namespace) -> None:
             scoring=scoring,
             measure=options.measure,
             n_resamples=options.resamples,
-            checkpoint=options.checkpoint,
-            n_jobs=options.jobs,
             seed=options.seed,
+            run_settings={
+                "checkpoint": options.checkpoint,
+                "max_seconds": options.max_seconds,
+                "n_jobs": options.jobs,
+            },
             watch=watch,
         )
         asked = {

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from math import ceil
 from os import PathLike
-from typing import Any, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,18 +23,20 @@ from joblib import effective_n_jobs
 from skstab._engine.job import Job, Made, Place, Plan, Task
 from skstab._engine.keys import keys_of
 from skstab._engine.pool import open_pool
-from skstab._engine.progress import Progress, watched_by
+from skstab._engine.progress import (
+    Progress,
+    Study,
+    Warned,
+    apart_from_others,
+    one_study,
+)
 from skstab._engine.store import open_stored
-from skstab._warnings import bounded, warn_user
+from skstab._warnings import bounded
 
-__all__ = ["Made", "in_order", "make"]
+__all__ = ["Made", "in_order", "make", "one_study"]
 
 _BLOCK = 0.2  # seconds of work that a worker is sent at once, where runs are short
 _KEPT = 10**7  # numbers of rows that are kept of a fit that was interrupted
-# What fits had finished when they were interrupted, by the keys of the runs.
-_unfinished: WeakKeyDictionary[Any, dict[bytes, Any]] = WeakKeyDictionary()
-
-Warned: TypeAlias = dict[tuple[type[Warning], str], str]  # a text of each kind
 
 
 def make(
@@ -62,8 +63,7 @@ def make(
     verbose : int
         From 1 on, standard error says how far the runs are.
     owner : estimator or None
-        Whose callbacks are told. Without a checkpoint, what is finished when this fit is interrupted is kept for the
-        next one of the same object.
+        Whose callbacks are told.
     rounds : iterable of sequences of Place, default=None
         The splits to make before the next round is asked for; None makes all of the job.
     about : str
@@ -73,44 +73,39 @@ def make(
     """
     limits = {name: limit for name, limit in limits.items() if limit is not None}
     places = list(job.places())
-    keeps = owner is not None and checkpoint is None
-    left = _unfinished.pop(owner, {}) if keeps else {}
+    study = Study.current()
+    keeps = study.owner is not None and checkpoint is None
+    left = study.left if keeps else {}
+    finished = study.begin(job)
     keys = keys_of(job) if checkpoint is not None or left else {}
     unpack = partial(_unpacked, job, limits)
-    finished: dict[int, Any] = {}  # by the numbers of the runs
-    is_over = False
-    try:
-        with (
-            open_stored(
-                checkpoint, keys, pack=job.plan.pack, unpack=unpack, about=about
-            ) as stored,
-            open_pool(n_jobs, **limits) as pool,
-        ):
-            numbers = [n for place in places for n in job.numbers(place)]
-            found = stored.read(numbers)
-            found |= {n: left[keys[n]] for n in numbers if keys.get(n) in left}
-            n_workers = effective_n_jobs(n_jobs)
-            calls = _calls_of(job, places, found, n_workers, whole=not limits)
-            workers = _Workers(job, pool, stored, n_workers, in_blocks=not limits)
-            n_calls = sum(map(len, calls.values()))
-            progress = Progress(owner, n_calls, job.X, job.parts[0].y, verbose)
-            for wanted in [places] if rounds is None else rounds:
-                for place in wanted:
-                    known = {n: found.pop(n) for n in job.numbers(place) if n in found}
-                    if known:
-                        finished |= known if keeps else {}
-                        yield Made(place, job.by_candidate(known))
-                missing = [call for place in wanted for call in calls.get(place, ())]
-                for number, outcome in workers.made(missing, progress):
-                    if keeps and len(finished) * job.X.shape[0] < _KEPT:
-                        finished[number] = outcome
-                    yield job.made(number, outcome)
-            progress.end()
-            is_over = True
-    finally:
-        if keeps and finished and not is_over:
-            _keep_for_next_time(owner, job, finished)
-    workers.tell_warnings(n_calls)
+    with (
+        open_stored(
+            checkpoint, keys, pack=job.plan.pack, unpack=unpack, about=about
+        ) as stored,
+        open_pool(n_jobs, **limits) as pool,
+    ):
+        numbers = [n for place in places for n in job.numbers(place)]
+        found = stored.read(numbers)
+        found |= {n: left[keys[n]] for n in numbers if keys.get(n) in left}
+        n_workers = effective_n_jobs(n_jobs)
+        calls = _calls_of(job, places, found, n_workers, whole=not limits)
+        workers = _Workers(job, pool, stored, study, n_workers, in_blocks=not limits)
+        n_calls = sum(map(len, calls.values()))
+        progress = Progress(owner, n_calls, job.X, job.parts[0].y, verbose)
+        study.n_open += 1
+        for wanted in [places] if rounds is None else rounds:
+            for place in wanted:
+                known = {n: found.pop(n) for n in job.numbers(place) if n in found}
+                if known:
+                    yield Made(place, job.by_candidate(known))
+            missing = [call for place in wanted for call in calls.get(place, ())]
+            for number, outcome in workers.made(missing, progress):
+                if keeps and len(finished) * job.X.shape[0] < _KEPT:
+                    finished[number] = outcome
+                yield job.made(number, outcome)
+        progress.end()
+        study.n_open -= 1
 
 
 def in_order(job: Job, made: Iterable[Made]) -> Iterator[Made]:
@@ -131,14 +126,6 @@ def _unpacked(job: Job, limits: Mapping[str, float], fields: Mapping[str, Any]) 
     if stopped and limits.get(stopped[1], np.inf) > float(stopped[2]):
         return None
     return job.plan.unpack(fields, job.X.shape[1])
-
-
-def _keep_for_next_time(owner: Any, job: Job, finished: Mapping[int, Any]) -> None:
-    try:
-        keys = keys_of(job)
-    except ValueError:  # what has no digest is not known again
-        return
-    _unfinished[owner] = {keys[number]: outcome for number, outcome in finished.items()}
 
 
 # -- what is sent ------------------------------------------------------------------------------------------------------
@@ -196,6 +183,8 @@ class _Workers:
         How they are reached.
     stored : Stored
         Where what they make is kept.
+    study : Study
+        What their warnings are counted in.
     n_workers : int
         How many there are.
     in_blocks : bool
@@ -203,14 +192,20 @@ class _Workers:
     """
 
     def __init__(
-        self, job: Job, pool: Any, stored: Any, n_workers: int, *, in_blocks: bool
+        self,
+        job: Job,
+        pool: Any,
+        stored: Any,
+        study: Study,
+        n_workers: int,
+        *,
+        in_blocks: bool,
     ) -> None:
-        self._job, self._pool, self._stored = job, pool, stored
+        self._job, self._pool, self._stored, self._study = job, pool, stored, study
         self._n_workers, self._in_blocks = n_workers, in_blocks and n_workers > 1
         self._trees: dict[tuple[int, ...], Any] = {}  # of candidates
         self._seconds: list[float] = []  # of each run
         self._lost: list[_Call] = []
-        self._warned: dict[Any, list[Any]] = {}
 
     def made(
         self, calls: Sequence[_Call], progress: Progress
@@ -230,18 +225,17 @@ class _Workers:
     ) -> Iterator[tuple[int, Any]]:
         job = self._job
         units = [[self._unit(call, progress) for call in block] for block in blocks]
-        with watched_by(None):  # runs inside of runs are not counted
-            yield from self._stored.made(
-                self._pool,
-                run_block,
-                {at: (job.plan, job.X, units[at]) for at in range(len(blocks))},
-                lost=_Lost,
-                runs={
-                    at: [n for call in block for n in call.numbers(job)]
-                    for at, block in enumerate(blocks)
-                },
-                parts=lambda at, results: self._arrived(blocks[at], results, progress),
-            )
+        yield from self._stored.made(
+            self._pool,
+            run_block,
+            {at: (job.plan, job.X, units[at]) for at in range(len(blocks))},
+            lost=_Lost,
+            runs={
+                at: [n for call in block for n in call.numbers(job)]
+                for at, block in enumerate(blocks)
+            },
+            parts=lambda at, results: self._arrived(blocks[at], results, progress),
+        )
 
     def _unit(self, call: _Call, progress: Progress) -> Unit:
         those = call.candidates
@@ -266,16 +260,10 @@ class _Workers:
         for call, result in zip(block, results, strict=True):
             progress.done()
             self._seconds.append(result.seconds)
-            for kind, text in result.warned.items():
-                self._warned.setdefault(kind, [0, text])[0] += 1
+            self._study.count_warnings(result.warned)
             for candidate, outcome in result.outcomes.items():
                 outcomes[self._job.number(call.place, candidate)] = outcome
         return outcomes
-
-    def tell_warnings(self, n_runs: int) -> None:
-        """Warn once of each kind of what runs warned of."""
-        for (category, _), (n_warned, text) in self._warned.items():
-            warn_user(f"{text} (in {n_warned} of {n_runs} runs)", category)
 
 
 class _Lost(NamedTuple):
@@ -320,7 +308,7 @@ def run_block(plan: Plan, X: Any, units: Sequence[Unit]) -> list[Result]:
     results = []
     for candidates, y, task in units:
         start = time.perf_counter()
-        with _recorded() as caught:
+        with _recorded() as caught, apart_from_others():
             outcomes = plan.run(candidates, X, y, task)
         seconds = time.perf_counter() - start
         results.append(Result(outcomes, seconds, _kinds_of(caught)))

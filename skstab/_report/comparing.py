@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
@@ -50,9 +50,8 @@ class Plan:
     measure: str = "nogueira"
     support_from: str = "used"
     n_resamples: int = 50
-    checkpoint: Any = None
-    n_jobs: int | None = None
     seed: int = 0
+    run_settings: dict[str, Any] = field(default_factory=dict)
     watch: Callable[[str, int, str], AbstractContextManager[Any]] = _unwatched
 
     @property
@@ -83,9 +82,8 @@ class Plan:
             ),
             "scoring": self.scorer,
             "support_from": self.support_from,
-            "checkpoint": self.checkpoint,
-            "n_jobs": self.n_jobs,
             "random_state": self.seed,
+            **self.run_settings,
         }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from skstab._checks import check_support_from, is_int
+from skstab._checks import check_run_settings, check_support_from, is_int
 from skstab._random import check_rng
 from skstab._report.alerts import alerts_of
 from skstab._report.comparing import (
@@ -50,8 +50,11 @@ def report(
     measure: str = "nogueira",
     n_resamples: int = 50,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: int = 0,
 ) -> StabilityReport:
     """Compare selectors on a table, assess the best one, and list what to publish: the page of the command line.
 
@@ -88,10 +91,17 @@ def report(
         Number of bootstrap samples, at least 3.
     checkpoint : str or path-like, default=None
         A file in which finished runs are stored: the same call again makes only the missing ones.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of all that is random. The page states the one that was used.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -121,6 +131,13 @@ def report(
     data = dataset_of(
         table, endpoint, task=task, groups=group_column, rare_classes=rare_classes
     )
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     check_measure(measure)
     check_support_from(support_from)
     if not is_int(n_resamples, 3):
@@ -137,9 +154,8 @@ def report(
         measure=measure,
         support_from=support_from,
         n_resamples=n_resamples,
-        checkpoint=checkpoint,
-        n_jobs=n_jobs,
         seed=seed,
+        run_settings=settings,
     )
     with warnings.catch_warnings():
         # Failures are counted in the report; warnings of single fits say nothing about it.

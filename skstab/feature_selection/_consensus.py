@@ -25,8 +25,10 @@ from skstab._checks import (
     is_int,
     is_number,
     naming,
+    run_settings_of,
 )
 from skstab._compat import BaseComposition, as_indexable
+from skstab._engine.make import one_study
 from skstab._random import draw_entropy
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -257,10 +259,17 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
         What counts as selected in each run, as for :class:`~skstab.model_selection.StabilityCV`.
     checkpoint : str or path-like, default=None
         A file in which every finished run is stored, as for :class:`~skstab.model_selection.StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of the default `cv` and of what is random in the selectors.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Attributes
     ----------
@@ -319,8 +328,11 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
         cv: CVLike = None,
         support_from: str = "used",
         checkpoint: str | PathLike[str] | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        verbose: int = 0,
     ) -> None:
         self.selectors = selectors
         self.n_features_to_select = n_features_to_select
@@ -330,8 +342,11 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
         self.cv = cv
         self.support_from = support_from
         self.checkpoint = checkpoint
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with those of the selectors as `name__parameter`.
@@ -383,7 +398,8 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
             The fitted object.
         """
         self._check()
-        with left_as_it_was(self):
+        run_settings_of(self)
+        with left_as_it_was(self), one_study(self):
             self._fit(X, y, params)
         return self
 
@@ -423,9 +439,8 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
             cv=splits,
             scoring=self.scoring,
             support_from=self.support_from,
-            checkpoint=self.checkpoint,
-            n_jobs=self.n_jobs,
             random_state=seed,
+            **run_settings_of(self),
         )
         with warnings.catch_warnings():
             # They are about the stability of a single selector, which nobody asked for.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,7 @@ from skstab._checks import (
     is_choice,
     is_estimator,
     is_int,
-    is_n_jobs,
     is_number,
-    is_verbosity,
     naming,
 )
 from skstab.feature_selection._bounds import ASSUMPTIONS
@@ -147,12 +144,6 @@ def check_settings(selector: Any) -> None:
                 lambda v: v is None or is_int(v, 1, 10**6),
             ),
             "eps": ("None or a number between 0 and 1", _is_none_or_share),
-            "checkpoint": (
-                "None, a string or a path",
-                lambda v: v is None or isinstance(v, str | PathLike),
-            ),
-            "n_jobs": ("None or an int other than 0", is_n_jobs),
-            "verbose": ("an int of at least 0", is_verbosity),
         },
     )
     if (

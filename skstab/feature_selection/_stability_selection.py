@@ -16,10 +16,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import check_limits, check_number, naming
+from skstab._checks import check_number, naming, run_settings_of
 from skstab._compat import CallbackSupportMixin, as_indexable, with_callbacks
 from skstab._engine.job import row_numbers
-from skstab._engine.make import in_order, make
+from skstab._engine.make import in_order, make, one_study
 from skstab._pipelines import fitted, tags_of
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
@@ -408,9 +408,9 @@ class StabilitySelection(
             The fitted object.
         """
         check_settings(self)
-        check_limits(self.max_seconds, self.max_memory)
+        run_settings_of(self)
         self._check_pairs()
-        with left_as_it_was(self):
+        with left_as_it_was(self), one_study(self):
             self._fit(X, y, params)
         return self
 
@@ -838,12 +838,8 @@ class StabilitySelection(
         asked = job.job(X, key)
         made = make(
             asked,
-            checkpoint=self.checkpoint,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
             owner=self if key == (0,) else None,
-            max_seconds=self.max_seconds,
-            max_memory=self.max_memory,
+            **run_settings_of(self),
             about=f"StabilitySelection of {type(self.estimator).__name__}",
         )
         with closing(made):

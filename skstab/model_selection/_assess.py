@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import check_scoring
 
-from skstab._checks import check_int, check_limits, check_support_from, naming
+from skstab._checks import check_int, check_run_settings, check_support_from, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
-from skstab._engine.make import in_order, make
+from skstab._engine.make import in_order, make, one_study
 from skstab._engine.outcomes import Run
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan, collect, report_failures
@@ -55,9 +55,7 @@ from skstab.model_selection._split import (
     DisjointBlocksSplit,
 )
 from skstab.model_selection._validation import (
-    check_checkpoint,
     check_estimator,
-    check_jobs,
     read_data,
 )
 from skstab.runs import Reading, Runs, read_emptied, why_no_support
@@ -79,6 +77,7 @@ _WHOLE, _HALVES, _BLOCKS, _PERMUTED, _REFIT, _AGAIN, _DECOYS = range(
 )  # streams of randomness
 
 
+@one_study()
 def assess_selector(  # noqa: PLR0913  one for each setting, by name
     estimator: Estimator,
     X: MatrixLike,
@@ -182,10 +181,15 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
     chosen = _check(measure, n_pairs, n_permutations)
     check_estimator(estimator)
     check_int(n_decoy_draws, "n_decoy_draws", least=0)
-    check_jobs(n_jobs, verbose)
-    check_limits(max_seconds, max_memory)
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
-    _check_data(data, target, groups, checkpoint)
+    _check_data(data, target, groups)
     n_rows, entropy = data.shape[0], draw_entropy(random_state)
     check_support_from(support_from)
     plan = _plan(estimator, scoring, importance_getter, support_from, target)
@@ -196,16 +200,14 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
     splitters += _permutations(
         target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
     )
-    settings = {
-        "about": f"assess_selector of {type(estimator).__name__}",
-        "checkpoint": checkpoint,
-        "max_seconds": max_seconds,
-        "max_memory": max_memory,
-        "n_jobs": n_jobs,
-        "verbose": verbose,
-    }
+    about = f"assess_selector of {type(estimator).__name__}"
     whole, halves, *rest = _runs(
-        plan, data, _parts(splitters, data, groups, entropy), declared, **settings
+        plan,
+        data,
+        _parts(splitters, data, groups, entropy),
+        declared,
+        about=about,
+        **settings,
     )
     blocks, permuted = (
         rest[: len(rest) - n_permutations],
@@ -220,7 +222,7 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
             [*entropy, _AGAIN],
         )
         chance = _with_scores(
-            chance, whole, _runs(plan, data, again, declared, **settings)
+            chance, whole, _runs(plan, data, again, declared, about=about, **settings)
         )
     return SelectorAssessment(
         measure=chosen,
@@ -246,9 +248,8 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
             n_draws=n_decoy_draws,
             support_from=support_from,
             groups=groups,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
             random_state=_seed(entropy, _DECOYS),
+            **settings,
         ),
     )
 
@@ -267,13 +268,12 @@ def _check(measure: MeasureLike, n_pairs: int, n_permutations: int) -> Measure:
     return chosen
 
 
-def _check_data(X: Any, y: Any, groups: Any, checkpoint: Any) -> None:
+def _check_data(X: Any, y: Any, groups: Any) -> None:
     if y is None:
         raise ValueError(
             "y must be a target, since permuted targets show what chance reaches, got None"
         )
     check_lengths(X, y, groups)
-    check_checkpoint(checkpoint)
 
 
 def _plan(

@@ -15,7 +15,13 @@ from scipy import sparse
 from scipy.special import stdtrit
 from sklearn.base import clone, is_classifier
 
-from skstab._checks import check_int, check_level, check_support_from, naming
+from skstab._checks import (
+    check_int,
+    check_level,
+    check_run_settings,
+    check_support_from,
+    naming,
+)
 from skstab._displays import draw
 from skstab._random import draw_entropy, stream
 from skstab._typing import (
@@ -303,8 +309,11 @@ def compare_cohorts(
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: int = 0,
 ) -> CohortComparison:
     """Compare what two cohorts select with what two samples of the same cohort select.
 
@@ -331,10 +340,17 @@ def compare_cohorts(
         Level of the interval.
     checkpoint : str or path-like, default=None
         A file in which every finished run is stored, as in :class:`StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of the halves, of the permutations and of what is random in the estimator.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -384,6 +400,13 @@ def compare_cohorts(
     check_int(n_permutations, "n_permutations", least=19)
     check_support_from(support_from)
     check_level(confidence_level)
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     data, target = read_data(X, y, needs_classes=is_classifier(estimator))
     units = _units(target, cohorts, groups, data.shape[0])
     entropy = draw_entropy(random_state)
@@ -398,8 +421,7 @@ def compare_cohorts(
         target,
         splits,
         support_from=support_from,
-        checkpoint=checkpoint,
-        n_jobs=n_jobs,
+        **settings,
         random_state=int(stream(entropy, 7).randint(2**31)),
     )
     permuted = [_halves_of(runs, number, n_pairs) for number in range(1, len(labels))]

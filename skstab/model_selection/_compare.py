@@ -15,7 +15,8 @@ from sklearn.metrics import check_scoring
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab._checks import check_limits, check_support_from, is_estimator
+from skstab._checks import check_run_settings, check_support_from, is_estimator
+from skstab._engine.make import one_study
 from skstab._random import draw_entropy
 from skstab._typing import (
     CVLike,
@@ -37,6 +38,7 @@ from skstab.model_selection._validation import read_data
 __all__ = ["compare_selectors", "named_estimators"]
 
 
+@one_study()
 def compare_selectors(
     selectors: Mapping[str, Estimator] | Sequence[Estimator],
     X: MatrixLike,
@@ -141,7 +143,13 @@ def compare_selectors(
     _check_scoring(named, scoring, on_progress)
     get_measure(measure)
     check_support_from(support_from)
-    check_limits(max_seconds, max_memory)
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     margin = check_margin(margin)
     data, target = read_data(
         X, y, needs_classes=all(is_classifier(selector) for selector in named.values())
@@ -164,22 +172,17 @@ def compare_selectors(
     splits = splits_of(
         splitter, data, target, {} if groups is None else {"groups": groups}
     )
-    settings: dict[str, Any] = {
+    settings |= {
         "scoring": scoring,
         "measure": measure,
         "support_from": support_from,
-        "max_seconds": max_seconds,
-        "max_memory": max_memory,
-        "n_jobs": n_jobs,
         "random_state": random_state,
-        "verbose": verbose,
     }
     runs = {}
     for name, selector in named.items():
         try:
-            runs[name] = StabilityCV(
-                clone(selector), cv=splits, checkpoint=checkpoint, **settings
-            ).fit(data, target)
+            runs[name] = StabilityCV(clone(selector), cv=splits, **settings)
+            runs[name].fit(data, target)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is of selectors[{name!r}].")
             raise

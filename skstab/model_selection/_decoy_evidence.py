@@ -23,11 +23,11 @@ from sklearn.base import (
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from skstab._checks import check_int, check_support_from
+from skstab._checks import check_int, check_run_settings, check_support_from
 from skstab._decoys import exchanged_rows, pvalues_by_decoys, with_decoys
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
-from skstab._engine.make import in_order, make
+from skstab._engine.make import in_order, make, one_study
 from skstab._engine.work import RunPlan, collect, report_failures
 from skstab._matrices import group_codes
 from skstab._random import draw_entropy, random_parameters, stream
@@ -36,7 +36,7 @@ from skstab._warnings import warn_user
 from skstab.model_selection._resampling import is_labelled, splits_of
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._split import ComplementaryPairsSplit
-from skstab.model_selection._validation import check_estimator, check_jobs, read_data
+from skstab.model_selection._validation import check_estimator, read_data
 from skstab.runs import Runs
 
 __all__ = ["DecoyEvidence", "decoy_evidence"]
@@ -169,6 +169,7 @@ def _pvalues(
     return pvalues
 
 
+@one_study()
 def decoy_evidence(
     estimator: Estimator,
     X: MatrixLike,
@@ -179,8 +180,11 @@ def decoy_evidence(
     support_from: str = "used",
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: int = 0,
 ) -> DecoyEvidence:
     """Compare how often features are selected with copies of them that hold no information.
 
@@ -205,10 +209,17 @@ def decoy_evidence(
         Groups of rows (patients): halves take them whole, and decoys exchange the rows of whole groups.
     checkpoint : str or path-like, default=None
         A file in which finished runs are stored, as for :class:`~skstab.model_selection.StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of the halves, the decoys and what is random in the estimator.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -248,10 +259,16 @@ def decoy_evidence(
     Name: halves, dtype: float64
     """
     check_estimator(estimator)
-    check_jobs(n_jobs)
     check_int(n_draws, "n_draws", least=1)
     check_int(n_pairs, "n_pairs", least=3)
     check_support_from(support_from)
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     data, target = read_data(X, y, needs_classes=not is_regressor(estimator))
     if target is None:
         raise ValueError("y must be a target, got None")
@@ -264,7 +281,6 @@ def decoy_evidence(
     splits = splits_of(
         halves, data, target, {} if groups is None else {"groups": groups}
     )
-    settings: dict[str, Any] = {"checkpoint": checkpoint, "n_jobs": n_jobs}
 
     def runs_of(model: Any, table: Any, number: int) -> Runs:
         part = Part(target, splits, [*entropy, number])
@@ -289,8 +305,9 @@ def decoy_evidence(
 def _runs(plan: RunPlan, X: Any, part: Part, **settings: Any) -> Runs:
     """What the estimator selects on each half, without a fit on all rows."""
     names = random_parameters(plan.estimator, everywhere=False)
+    about = f"decoy_evidence of {type(plan.estimator).__name__}"
     job = Job(plan, [lone_candidate(plan.estimator, names)], X, [part])
-    runs = [made[0] for _, made in in_order(job, make(job, **settings))]
+    runs = [made[0] for _, made in in_order(job, make(job, about=about, **settings))]
     n_rows, n_features = X.shape
     found: Runs = collect(
         runs,

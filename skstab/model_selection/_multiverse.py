@@ -16,8 +16,14 @@ from scipy import sparse
 from scipy.special import stdtrit
 from sklearn.base import clone, is_classifier
 
-from skstab._checks import check_int, check_level, check_support_from
+from skstab._checks import (
+    check_int,
+    check_level,
+    check_run_settings,
+    check_support_from,
+)
 from skstab._displays import draw
+from skstab._engine.make import one_study
 from skstab._random import draw_entropy, random_parameters, stream
 from skstab._typing import (
     CVLike,
@@ -343,6 +349,7 @@ class Multiverse:
         return f"<div><p><strong>{escape(self._summary())}</strong></p>{html}</div>"
 
 
+@one_study()
 def multiverse(
     pipelines: Mapping[str, Estimator] | Sequence[Estimator],
     X: MatrixLike,
@@ -355,8 +362,11 @@ def multiverse(
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     checkpoint: str | PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
+    verbose: int = 0,
 ) -> Multiverse:
     """Split the instability of a selection into that of the data, of the choices of the analyst, and of the seed.
 
@@ -387,10 +397,17 @@ def multiverse(
         Level of the intervals.
     checkpoint : str or path-like, default=None
         A file in which every finished run is stored, as in :class:`StabilityCV`.
+    max_seconds : float, default=None
+        Seconds that a run may take. One that takes longer is stopped, and has failed. With limits each run has a
+        process of its own, which takes about a tenth of a second more.
+    max_memory : int, default=None
+        Bytes that a run may need beyond those that its process starts with; on Linux only.
     n_jobs : int, default=None
         Number of runs at the same time.
     random_state : int, RandomState instance or None, default=None
         Seed of the default resamples and of what is random in the pipelines.
+    verbose : int, default=0
+        From 1 on, a line on standard error says how far the runs are.
 
     Returns
     -------
@@ -446,6 +463,13 @@ def multiverse(
     check_int(n_seeds, "n_seeds")
     check_support_from(support_from)
     check_level(confidence_level)
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     classifiers = all(is_classifier(pipeline) for pipeline in named.values())
     data, target = read_data(X, y, needs_classes=classifiers)
     entropy = draw_entropy(random_state)
@@ -473,9 +497,8 @@ def multiverse(
                 scoring=scoring,
                 support_from=support_from,
                 perturb="seed" if varies else None,
-                checkpoint=checkpoint,
-                n_jobs=n_jobs,
                 random_state=seed,
+                **settings,
             )
             try:
                 found[name].append(runs.fit(data, target).runs_)

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import is_classifier, is_regressor
 
-from skstab._checks import check_limits, check_support_from, is_int, naming
+from skstab._checks import check_run_settings, check_support_from, is_int, naming
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part
-from skstab._engine.make import in_order, make
+from skstab._engine.make import in_order, make, one_study
 from skstab._engine.work import (
     RunPlan,
     collect,
@@ -26,9 +26,7 @@ from skstab._typing import CVLike, Estimator, MatrixLike, MeasureLike, RandomSta
 from skstab.metrics import get_measure, stability_interval, stability_score
 from skstab.model_selection._resampling import splits_of, splitter_for
 from skstab.model_selection._validation import (
-    check_checkpoint,
     check_estimator,
-    check_jobs,
     read_data,
 )
 from skstab.runs import Runs
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 _RANDOM_REPEATS = 20
 
 
+@one_study()
 def stability_profile(
     estimator: Estimator,
     X: MatrixLike,
@@ -144,9 +143,13 @@ def stability_profile(
             f"measure must be a measure of sets, got {chosen.name!r} of kind {chosen.kind!r}"
         )
     check_support_from(support_from)
-    check_jobs(n_jobs, verbose)
-    check_limits(max_seconds, max_memory)
-    check_checkpoint(checkpoint)
+    settings = check_run_settings(
+        checkpoint=checkpoint,
+        max_seconds=max_seconds,
+        max_memory=max_memory,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    )
     rng = check_rng(random_state)
     entropy = draw_entropy(rng.randint(2**31))
     ranked = _ranked_runs(
@@ -157,11 +160,7 @@ def stability_profile(
         importance_getter=importance_getter,
         entropy=entropy,
         groups=groups,
-        checkpoint=checkpoint,
-        max_seconds=max_seconds,
-        max_memory=max_memory,
-        n_jobs=n_jobs,
-        verbose=verbose,
+        **settings,
     )
     importances = ranked.table_for("pearson")
     n_runs, d = importances.shape

@@ -16,7 +16,13 @@ from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from skstab._checks import check_support_from, is_choice, is_int, naming
+from skstab._checks import (
+    check_run_settings,
+    check_support_from,
+    is_choice,
+    is_int,
+    naming,
+)
 from skstab._pipelines import find_part
 from skstab._random import check_rng
 from skstab._typing import (
@@ -36,7 +42,6 @@ from skstab.model_selection._scoring import (
     scorer_of,
 )
 from skstab.model_selection._stability_cv import StabilityCV
-from skstab.model_selection._validation import check_jobs
 from skstab.runs import Runs, read_run, why_no_support
 
 
@@ -202,7 +207,7 @@ def make_stability_scorer(
             f"cv must be None, an int of at least 2, a splitter or an iterable of splits, got {cv!r}"
         )
     check_support_from(support_from)
-    check_jobs(n_jobs)
+    check_run_settings(n_jobs=n_jobs)
     check_rng(random_state)
     return StabilityScorer(measure, bound, cv, support_from, n_jobs, random_state)
 

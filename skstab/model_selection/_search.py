@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import check_limits, is_int, naming
+from skstab._checks import is_int, naming, run_settings_of
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
@@ -32,7 +32,7 @@ from skstab._engine.candidates import (
     settings_of,
 )
 from skstab._engine.job import Job, Part
-from skstab._engine.make import in_order, make
+from skstab._engine.make import in_order, make, one_study
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan
 from skstab._pipelines import fitted, tags_of
@@ -266,8 +266,8 @@ class StabilitySearchCV(
             The fitted object.
         """
         check_stability_search(self)
-        check_limits(self.max_seconds, self.max_memory)
-        with left_as_it_was(self):
+        run_settings_of(self)
+        with left_as_it_was(self), one_study(self):
             self._fit(X, y, params)
         return self
 
@@ -356,12 +356,8 @@ class StabilitySearchCV(
         gathered = Gathered(plan, candidates, X.shape[0])
         made = make(
             job,
-            checkpoint=self.checkpoint,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
             owner=self,
-            max_seconds=self.max_seconds,
-            max_memory=self.max_memory,
+            **run_settings_of(self),
             about=f"StabilitySearchCV of {type(self.estimator).__name__}",
         )
         with closing(made):

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skstab._checks import check_limits, is_int, is_real, naming
+from skstab._checks import is_int, is_real, naming, run_settings_of
 from skstab._compat import (
     CallbackSupportMixin,
     as_indexable,
@@ -27,7 +27,7 @@ from skstab._displays import draw
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Job, Part, Place
 from skstab._engine.keys import split_digest
-from skstab._engine.make import make
+from skstab._engine.make import make, one_study
 from skstab._engine.outcomes import Run
 from skstab._engine.row_scores import (
     probabilities_of,
@@ -313,10 +313,13 @@ class StabilityCV(
             The fitted object.
         """
         check_stability_cv(self)
-        check_limits(self.max_seconds, self.max_memory)
+        run_settings_of(self)
         # Only runs from which a warm start continues are kept of a fit that failed.
-        with left_as_it_was(
-            self, unless=lambda: self.warm_start and hasattr(self, "runs_")
+        with (
+            left_as_it_was(
+                self, unless=lambda: self.warm_start and hasattr(self, "runs_")
+            ),
+            one_study(self),
         ):
             self._fit(X, y, params)
         return self
@@ -390,13 +393,9 @@ class StabilityCV(
 
         outcomes = make(
             job,
-            checkpoint=self.checkpoint,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
             owner=self,
             rounds=rounds(),
-            max_seconds=self.max_seconds,
-            max_memory=self.max_memory,
+            **run_settings_of(self),
             about=f"StabilityCV of {type(self.estimator).__name__}",
         )
         try:

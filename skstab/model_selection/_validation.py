@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,8 @@ from skstab._checks import (
     is_bool,
     is_estimator,
     is_int,
-    is_n_jobs,
     is_number,
     is_real,
-    is_verbosity,
     naming,
 )
 from skstab._compat import as_indexable
@@ -58,15 +55,9 @@ def check_stability_cv(estimator: Any) -> None:
                 "None or a positive number",
                 lambda value: value is None or is_number(value, above=0),
             ),
-            "n_jobs": ("None or an int other than 0", is_n_jobs),
-            "verbose": ("an int of at least 0", is_verbosity),
             "scale_importances": ("a bool", is_bool),
             "warm_start": ("a bool", is_bool),
             "return_estimators": ("a bool", is_bool),
-            "checkpoint": (
-                "None, a string or a path",
-                lambda value: value is None or isinstance(value, str | PathLike),
-            ),
         },
     )
     if estimator.return_estimators and estimator.checkpoint is not None:
@@ -94,16 +85,10 @@ def check_stability_search(search: Any) -> None:
                 "None or an int of at least 1",
                 lambda value: value is None or is_int(value, 1),
             ),
-            "checkpoint": (
-                "None, a string or a path",
-                lambda value: value is None or isinstance(value, str | PathLike),
-            ),
             "refit": (
                 "a string or a callable",
                 lambda value: isinstance(value, str) or callable(value),
             ),
-            "n_jobs": ("None or an int other than 0", is_n_jobs),
-            "verbose": ("an int of at least 0", is_verbosity),
             "error_score": (
                 "'raise' or a number",
                 lambda value: value == "raise" or is_real(value),
@@ -122,20 +107,6 @@ def read_data(X: Any, y: Any, *, needs_classes: bool) -> tuple[Any, Any]:
     X, y = as_indexable(X, y)
     check_rows(X, y, needs_classes=needs_classes)
     return X, y
-
-
-def check_jobs(n_jobs: Any, verbose: Any = 0) -> None:
-    """Check what joblib is given."""
-    if not is_n_jobs(n_jobs):
-        raise ValueError(f"n_jobs must be None or an int other than 0, got {n_jobs!r}")
-    if not is_verbosity(verbose):
-        raise ValueError(f"verbose must be an int of at least 0, got {verbose!r}")
-
-
-def check_checkpoint(path: Any) -> None:
-    """Check the name of a file of runs."""
-    if not (path is None or isinstance(path, str | PathLike)):
-        raise ValueError(f"checkpoint must be None, a string or a path, got {path!r}")
 
 
 def check_estimator(estimator: Any) -> None:
