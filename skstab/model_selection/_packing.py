@@ -11,11 +11,11 @@ import numpy as np
 from skstab._typing import BoolArray, FloatArray, NamesLike
 from skstab.runs import Reading, Runs, Selection
 
-__all__ = ["PackedTable", "is_packed", "pack", "read_scores", "read_table"]
+__all__ = ["PREFIX", "PackedTable", "is_packed", "pack", "read_scores", "read_table"]
 
 # A float holds every integer below 2**53.
 _BITS = 52
-_PREFIX = "packed_"
+PREFIX = "packed_"
 _SCORING, _WIDTH, _DROPS = "packed_scoring", "packed_width", "packed_drops"
 _ALIAS = "packed_alias"
 _SUPPORT, _IMPORTANCE = "packed_support_", "packed_importance_"
@@ -72,7 +72,7 @@ class Numbers(NamedTuple):
         scores = {
             name: np.asarray(column)
             for name, column in columns.items()
-            if not name.startswith(_PREFIX)
+            if not name.startswith(PREFIX)
         }
         if _ALIAS in columns:
             del scores["score"]
@@ -147,7 +147,7 @@ def read_table(
         if found is None:
             kept[key] = column
             continue
-        if not (found["name"].startswith(_PREFIX) or found["name"] in dropped):
+        if not (found["name"].startswith(PREFIX) or found["name"] in dropped):
             kept[key] = column
         if found["split"] is not None and found["part"] == "test":
             splits.setdefault(int(found["split"]), {})[found["name"]] = column

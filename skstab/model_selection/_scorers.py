@@ -34,7 +34,7 @@ from skstab._typing import (
 )
 from skstab._warnings import bounded, describe, warn_user
 from skstab.metrics import Measure, StabilityInterval, get_measure
-from skstab.model_selection._packing import pack
+from skstab.model_selection._packing import PREFIX, pack
 from skstab.model_selection._score_tests import score_error
 from skstab.model_selection._scoring import (
     check_no_measure,
@@ -58,8 +58,11 @@ class Refusal:
     def __repr__(self) -> str:
         return self.reason
 
-    def __float__(self) -> float:
+    def __float__(self, *_: Any) -> float:
         raise ValueError(self.reason)
+
+    # What reckons with scores before it checks them: permutation_importance, LogisticRegressionCV.
+    __add__ = __radd__ = __sub__ = __rsub__ = __float__
 
 
 def _held_runs(estimator: Any) -> StabilityCV | None:
@@ -214,7 +217,7 @@ def make_stability_scorer(
 
 # The scorings of this process by their number, by which the table of a search names the one that it is of.
 _SCORINGS: WeakValueDictionary[int, StabilityScoring] = WeakValueDictionary()
-_NESTED: set[int] = set()  # those of which it was said that they are nested
+_TOLD: set[tuple[int, str]] = set()  # what was said of each of them
 
 
 @dataclass(frozen=True)
@@ -275,13 +278,21 @@ class StabilityScoring:
             )
         except ValueError as error:
             return {"score": Refusal(f"nothing selected: {error}")}
+        if reading.selection.by_probing and not reading.keeps_all:
+            self._tell_once(
+                "the estimator does not say which features it uses, so the selection was found by probing the rows "
+                "that each fit left out: with few of them, features are missed. StabilitySearchCV probes training rows"
+            )
         if "subset" in kinds and reading.support is None:
             return {"score": Refusal(f"no support: {why_no_support(estimator)};")}
         weighted = kinds != {"subset"}
         if weighted and reading.selection.importances is None:
             why = reading.why_no_importances or f"{type(estimator).__name__} has none"
             return {"score": Refusal(f"no importances: {why};")}
-        scores = self._scores(estimator, X, y, params)
+        try:
+            scores = self._scores(estimator, X, y, params)
+        except (TypeError, ValueError) as error:  # a mistake in the call
+            return {"score": Refusal(f"no score: {error};")}
         packed = pack(reading, scores, self.number, with_importances=weighted)
         return ScoresOfOneFit(packed)
 
@@ -314,14 +325,17 @@ class StabilityScoring:
         """Say once what it means to resample inside each split of a search."""
         counts = runs.runs_.row_counts
         whole = X is None or counts is None or np.shape(X)[0] == counts.shape[1]
-        if whole or self.number in _NESTED:
-            return
-        _NESTED.add(self.number)
-        warn_user(
-            "the search has splits of its own, and StabilityCV makes all its runs in each of them: scores and "
-            "stabilities are means over these, at as many times the cost. For those of all rows give the search "
-            "cv=WholeSampleSplit()"
-        )
+        if not whole:
+            self._tell_once(
+                "the search has splits of its own, and StabilityCV makes all its runs in each of them: scores and "
+                "stabilities are means over these, at as many times the cost. For those of all rows give the search "
+                "cv=WholeSampleSplit()"
+            )
+
+    def _tell_once(self, message: str) -> None:
+        if (self.number, message) not in _TOLD:
+            _TOLD.add((self.number, message))
+            warn_user(message)
 
     def _score_names(self, runs: StabilityCV) -> Sequence[str]:
         if self.scoring is None:
@@ -365,12 +379,23 @@ class ScoresOfOneFit(dict[str, float]):
         return self[name]
 
     def __contains__(self, name: object) -> bool:
-        if isinstance(name, str) and super().__contains__(name):
+        if isinstance(name, str):
+            score = name if name in self.keys() else self._first_score(name)
             raise ValueError(
-                f"refit={name!r} would leave the stabilities out: write refit=ParetoRefit({name!r}, 'nogueira'), which "
-                "reads them from the splits of the search and chooses, or refit=False"
+                f"refit={name!r} would leave the stabilities out: write refit=ParetoRefit({score!r}, 'nogueira'), "
+                "which reads them from the splits of the search and chooses, or refit=False"
             )
         return super().__contains__(name)
+
+    def _first_score(self, otherwise: str) -> str:
+        first = next(iter(self))
+        return otherwise if first.startswith(PREFIX) else first
+
+    def __repr__(self) -> str:
+        return (
+            f"several numbers, {super().__repr__()} (give stability_scoring(...) alone as scoring, and other scores "
+            "as its own parameter scoring)"
+        )
 
 
 def tabulated(
@@ -442,6 +467,10 @@ def listed_measures(measures: MeasureLike | Sequence[MeasureLike]) -> list[Measu
             else list(measures)
         )
         names = [column_name(get_measure(measure)) for measure in chosen]
+    if not names:
+        raise ValueError(
+            f"measures must be a measure or at least one in a sequence, got {measures!r}"
+        )
     if len(set(names)) < len(names):
         raise ValueError(f"measures must have different names, got {names}")
     return chosen

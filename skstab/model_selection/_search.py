@@ -274,10 +274,6 @@ class StabilitySearchCV(
     @with_callbacks
     def _fit(self, X: MatrixLike, y: Any, params: dict[str, Any]) -> None:
         measures = [get_measure(measure) for measure in listed_measures(self.measures)]
-        if not measures:
-            raise ValueError(
-                f"measures must be a measure or at least one in a sequence, got {self.measures!r}"
-            )
         X, y = as_indexable(X, y)
         validate_data(self, X, skip_check_array=True)
         check_rows(X, y, needs_classes=not is_regressor(self.estimator))

@@ -64,7 +64,7 @@ def search_table(
         has `chosen` it, the names of the `strategies` that would choose it, whether it is `on_hull`, the convex hull of
         the front, with the weights `gamma_low` to `gamma_high` of the score for which the strategy "weighted" chooses
         it (missing for others), and its `params` where they are known. The stability of a candidate that selects
-        nothing is missing.
+        nothing is missing, and so is that of an earlier round of successive halving, which had fewer rows.
 
     See Also
     --------
@@ -94,7 +94,9 @@ def search_table(
         {"score": a, "stability": s}, index=pd.Index(numbers, name="candidate")
     )
     for axis, name in (("score", refit.score), ("stability", refit.stability)):
-        table[f"{axis}_low"], table[f"{axis}_high"] = _interval(results, name)
+        known = table[axis].notna()
+        for end, values in zip(("low", "high"), _interval(results, name), strict=True):
+            table[f"{axis}_{end}"] = np.where(known, values, np.nan)
     table["on_front"] = np.isin(numbers, front_of(a, s))
     table["chosen"] = numbers == getattr(search, "best_index_", -1)
     choices = _choices(

@@ -38,6 +38,11 @@ def readable(results: Any) -> Any:
         raise ValueError(
             "cv_results names a scoring that is not known in this process: pass the search itself, or use collect_runs"
         )
+    if max(map(len, table.runs)) < 2:
+        raise ValueError(
+            "cv_results has no candidate with two fits whose selections could be compared: give the search "
+            "cv=BootstrapSplit(50) or another splitter of at least two splits"
+        )
     measures = [get_measure(measure) for measure in scoring.measures]
     rows = [
         tabulated(runs, table.scores, measures) if len(runs) > 1 else {}

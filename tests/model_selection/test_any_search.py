@@ -393,10 +393,73 @@ def test_scores_that_fail_are_missing():
         assert np.isfinite(runs.stability())
 
 
-@pytest.mark.parametrize("refit", ["accuracy", "score"])
-def test_a_name_as_refit_says_what_to_write(refit):
-    with pytest.raises(ValueError, match=rf"ParetoRefit\('{refit}', 'nogueira'\)"):
-        drop_in(refit=refit).fit(X, y)
+@pytest.mark.parametrize(
+    ("refit", "score"),
+    [("accuracy", "accuracy"), ("score", "score"), ("nogueira", "accuracy")],
+)
+@pytest.mark.parametrize("kind", [GridSearchCV, HalvingGridSearchCV])
+def test_a_name_as_refit_says_what_to_write(kind, refit, score):
+    scoring = stability_scoring(scoring="accuracy")
+    search = kind(PIPE, GRID, cv=3, scoring=scoring, refit=refit)
+    with pytest.raises(ValueError, match=rf"ParetoRefit\('{score}', 'nogueira'\)"):
+        search.fit(X, y)
+
+
+def test_a_name_as_refit_of_what_has_no_score():
+    scoring = stability_scoring()
+    search = GridSearchCV(SelectKBest(k=3), {}, scoring=scoring, refit="nogueira")
+    with pytest.raises(ValueError, match=r"ParetoRefit\('nogueira', 'nogueira'\)"):
+        search.fit(X, y)
+    search.set_params(refit=ParetoRefit("nogueira", "nogueira")).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_nogueira"]).all()
+
+
+@pytest.mark.parametrize("scoring", ["nope", ["accuracy", "nope"]])
+def test_a_score_that_does_not_exist_is_named(scoring):
+    with pytest.raises(ValueError, match=r"no score: .*(must be a str|'nope' is not)"):
+        drop_in(scoring=scoring).fit(X, y)
+
+
+def test_metadata_that_a_score_does_not_request_is_named():
+    with config_context(enable_metadata_routing=True):
+        weighted = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+        search = drop_in(
+            estimator=lasso().set_fit_request(sample_weight=True),
+            param_grid={"C": [0.3]},
+            scoring={"accuracy": weighted, "auc": "roc_auc"},
+        )
+        with pytest.raises(ValueError, match=r"no score: .sample_weight. are passed"):
+            search.fit(X, y, sample_weight=np.ones(90))
+
+
+def test_one_of_several_scorers_says_what_to_write():
+    scoring = {"accuracy": "accuracy", "stability": stability_scoring()}
+    with pytest.raises(ValueError, match="alone as scoring"):
+        cross_validate(PIPE, X, y, cv=3, scoring=scoring)
+
+
+def test_one_split_is_not_enough():
+    with pytest.raises(ValueError, match="at least two splits"):
+        drop_in(cv=BootstrapSplit(1, random_state=0)).fit(X, y)
+
+
+class Silent(ClassifierMixin, BaseEstimator):
+    """A model that does not say what it uses."""
+
+    def fit(self, X, y):
+        self.model_ = lasso(0.1).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def test_probing_the_rows_that_a_scorer_sees_is_told_once():
+    search = drop_in(estimator=Silent(), param_grid={})
+    with pytest.warns(UserWarning, match="probing the rows that each fit") as record:
+        search.fit(X, y)
+    assert len(record) == 1
 
 
 @pytest.mark.parametrize(
