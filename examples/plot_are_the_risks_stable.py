@@ -48,7 +48,7 @@ for name, model in models.items():
     runs = StabilityCV(
         model,
         cv=BootstrapSplit(50, stratify=True, random_state=0),
-        scoring="neg_brier_score",
+        scoring="neg_log_loss",
     ).fit(X, y)
     found[name] = prediction_stability(runs)
     print(f"{name}: {found[name].verdict}")

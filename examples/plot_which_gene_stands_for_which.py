@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab import BootstrapSplit, StabilityCV, get_measure
-from skstab.inspection import instability_shares, substitutes
+from skstab.inspection import feature_report, instability_shares, substitutes
 from skstab.metrics import transport_plan
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -47,6 +47,13 @@ print(instability_shares(runs, similarity=similarity, random_state=0))
 
 table = substitutes(runs, similarity, least_share=0.1)
 print(table.round(2).to_string(index=False))
+
+# %%
+# The same beside the clusters, in the table of what to report:
+
+report = feature_report(runs, X, y, similarity=similarity)
+columns = ["frequency", "representative", "importance_moves_to"]
+print(report.frame()[columns].head(10).round(2).to_string())
 
 # %%
 # The plan in one picture: each row shares out the importance of a feature in one run over the features that carry it in

@@ -41,6 +41,7 @@ from skstab.inspection._report_columns import (
     sign_columns,
 )
 from skstab.inspection._sources import most_frequent, supports_of
+from skstab.inspection._substitutes import moved_shares
 from skstab.runs import Runs
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["FeatureReport", "feature_report"]
 
 _SHOWN = 30
+_LEAST_MOVED = 0.1  # of the importance of a feature
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -151,6 +153,7 @@ def feature_report(
     *,
     threshold: float = 0.5,
     clusters: ArrayLike | None = None,
+    similarity: MatrixLike | None = None,
     variables: ArrayLike | None = None,
     reference: tuple[ArrayLike, ArrayLike] | None = None,
     assessment: SelectorAssessment | None = None,
@@ -173,6 +176,10 @@ def feature_report(
         A label for each feature: features of one cluster are substitutes of each other. With neither `X` nor
         `clusters`, each feature stands for itself. With `variables`, one label for each variable in the order of
         their first features.
+    similarity : array-like, DataFrame or sparse matrix of shape (n_features, n_features), default=None
+        How similar two features are, for example absolute correlations, for runs with importances: the table then
+        has, beside the clusters, which features have the importance of each in other runs (:func:`substitutes`).
+        With `variables`, of the variables in the order of their first features.
     variables : array-like of shape (n_features,), default=None
         The variable that each feature was made from, such as the column of a one-hot level: the report then has one
         row for each variable, selected where any of its features is. None takes each feature for a variable.
@@ -214,6 +221,8 @@ def feature_report(
     - `instability_share`, its share of the variance of the selections, see :func:`instability_shares`.
     - with clusters: `cluster`, `cluster_frequency` with its interval, the `representative` (the member that was
       selected most often, the first of equal ones), and with X the `correlation` with it.
+    - with a similarity: `importance_moves_to`, the features on which at least 10% of its importance is in another
+      run, with these shares, the largest first.
     - with an assessment: `halves`, the share of the halves that selected the feature, or any of its cluster, beside
       decoys; `decoy`, the same of its copies without information; and `qvalue` of the difference, at most 0.05 for
       what is reported.
@@ -264,7 +273,7 @@ def feature_report(
     rows = Rows.of(found, variables)
     if reference is not None and variables is not None:
         raise ValueError("reference and variables cannot be combined")
-    groups = _Clusters.of(rows, X, clusters)
+    groups = _Clusters.of(rows, X, clusters, similarity)
     rule = Rule(threshold, len(found), groups.labels is not None, assessment)
     often = rows.runs.frequencies().to_numpy() > 0
     blocks = None if y is None else rows.blocks(X, often)
@@ -335,9 +344,18 @@ class _Clusters(NamedTuple):
     codes: IndexArray
     frequency: FloatArray
     best: IndexArray  # the representative
+    moves: (
+        list[str] | None
+    )  # where importance is in other runs, None without a similarity
 
     @classmethod
-    def of(cls, rows: Rows, X: MatrixLike | None, clusters: ArrayLike | None) -> Self:
+    def of(
+        cls,
+        rows: Rows,
+        X: MatrixLike | None,
+        clusters: ArrayLike | None,
+        similarity: MatrixLike | None,
+    ) -> Self:
         runs = rows.runs
         if clusters is None and X is not None:
             clusters = feature_clusters(rows.numbers(X))
@@ -349,7 +367,9 @@ class _Clusters(NamedTuple):
         )
         frequency = runs.grouped(codes).frequencies().to_numpy()
         best = representatives(runs.frequencies().to_numpy(), codes)
-        return cls(labels if known else None, codes, frequency[codes], best[codes])
+        moves = None if similarity is None else _moves(runs, similarity)
+        shown = labels if known else None
+        return cls(shown, codes, frequency[codes], best[codes], moves)
 
 
 def _check_assessment(assessment: Any, n_features: int) -> None:
@@ -388,6 +408,7 @@ def _table(
         **levels_column(rows.features, rows.codes, runs.feature_names, rule.threshold),
         "instability_share": shares_of(frequency),
         **({} if clusters.labels is None else _of_clusters(rows, X, clusters)),
+        **({} if clusters.moves is None else {"importance_moves_to": clusters.moves}),
         **evidence,
         **_fragility(rows.runs, X, rule.threshold),
         "reason": reasons(
@@ -476,3 +497,12 @@ def _of_clusters(rows: Rows, X: Any, clusters: _Clusters) -> dict[str, Any]:
         own = np.arange(runs.n_features)
         columns["correlation"] = pair_correlations(rows.numbers(X), own, clusters.best)
     return columns
+
+
+def _moves(runs: Runs, similarity: Any) -> list[str]:
+    """Which features have the importance of each in other runs."""
+    moves: list[list[str]] = [[] for _ in runs.feature_names]
+    moved = moved_shares(runs, similarity, _LEAST_MOVED)
+    for feature, other, share in zip(*moved, strict=True):
+        moves[feature].append(f"{runs.feature_names[other]} {share:.0%}")
+    return [", ".join(others) for others in moves]

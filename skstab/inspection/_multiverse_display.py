@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["kind", "name", "other", "part", "low", "high"]
 _NAMES = {
-    "data": "data: a sample, all alike",
+    "data": "data: another sample",
     "choices": "choices: another pipeline",
-    "interaction": "interaction: sample by pipeline",
-    "seed": "seed",
+    "interaction": "interaction of the two",
+    "seed": "seed: another seed",
 }
 
 

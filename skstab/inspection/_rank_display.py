@@ -149,9 +149,9 @@ class RankDisplay:
         table = self.frame().head(len(self.table) if n_features is None else n_features)
         self.figure_, self.ax_ = figure_and_axes(ax, (6.4, height_of(len(table))))
         kinds = {
-            f"first {self.k} on average": (table["rank_high"] <= self.k, COLOURS[0]),
+            f"among the first {self.k}": (table["rank_high"] <= self.k, COLOURS[0]),
             "undecided": (None, COLOURS[1]),
-            f"not in the first {self.k} on average": (table["rank_low"] > self.k, GREY),
+            f"not among the first {self.k}": (table["rank_low"] > self.k, GREY),
         }
         (surely, _), _, (surely_not, _) = kinds.values()
         drawn = {}
@@ -183,5 +183,5 @@ class RankDisplay:
         whole_numbers(self.ax_.xaxis)
         self.ax_.set_ylim(len(table) - 0.4, -0.6)
         self.ax_.set_xlabel(
-            f"rank\n{self.confidence_level:.0%} sets, all together: resampling error"
+            f"rank of the mean rank\n{self.confidence_level:.0%} sets, all together: resampling error"
         )

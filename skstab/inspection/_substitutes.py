@@ -72,20 +72,28 @@ def substitutes(
 
     check_number(least_share, "least_share", "a number from 0 to 1", least=0, most=1)
     found = runs_of(runs, "runs")
-    plan = transport_plan(found, similarity).tocoo()
-    importance = _mean_shares(found)
-    feature, substitute = plan.coords
-    share = plan.data / importance[feature]
-    kept = (feature != substitute) & (share >= least_share)
-    feature, substitute, share = feature[kept], substitute[kept], share[kept]
-    order = most_frequent(importance[feature], -feature, share)
+    feature, substitute, share = moved_shares(found, similarity, least_share)
     columns = {
         "feature": found.feature_names[feature],
         "substitute": found.feature_names[substitute],
-        "share": np.minimum(share, 1.0),
+        "share": share,
         "similarity": _entries(similarity, feature, substitute),
     }
-    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
+    return pd.DataFrame(columns)
+
+
+def moved_shares(
+    runs: Runs, similarity: Any, least_share: float
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Numbers of features and their substitutes, and the shares: the most important feature first."""
+    plan = transport_plan(runs, similarity).tocoo()
+    importance = _mean_shares(runs)
+    feature, substitute = plan.coords
+    share = np.minimum(plan.data / importance[feature], 1.0)
+    kept = (feature != substitute) & (share >= least_share)
+    feature, substitute, share = feature[kept], substitute[kept], share[kept]
+    order = most_frequent(importance[feature], -feature, share)
+    return feature[order], substitute[order], share[order]
 
 
 def _entries(similarity: Any, row: IntArray, column: IntArray) -> FloatArray:

@@ -18,7 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skstab.datasets import make_correlated_groups
-from skstab.inspection import DecoyEvidence, feature_clusters, feature_report
+from skstab.inspection import (
+    DecoyEvidence,
+    feature_clusters,
+    feature_report,
+    substitutes,
+)
 from skstab.model_selection import BootstrapSplit, StabilityCV, assess_selector
 from skstab.runs import Runs
 
@@ -324,6 +329,7 @@ def assessment_of(own, decoys, verdict="signal, stable"):
     return SimpleNamespace(
         decoys=evidence,
         halves=Runs(np.ones((4, d), dtype=bool)),
+        score=None,
         verdict=verdict,
         reason="No signal: of no use.",
     )
@@ -393,6 +399,7 @@ def test_the_report_is_readable():
             {"reference": ([1, 1], [2, 0])},
             "finite coefficients and standard errors above 0",
         ),
+        ({"similarity": [[1]]}, r"similarity must be of shape \(2, 2\)"),
         ({"clusters": [1]}, "clusters must have one label for each of the 2 features"),
         (
             {"X": pd.DataFrame({"a": [1, 2]})},
@@ -407,6 +414,29 @@ def test_the_report_is_readable():
 def test_wrong_arguments_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         feature_report(runs_of(np.array([[1.0, 0], [0, 2]])), **options)
+
+
+@given(COEFS, st.booleans())
+def test_where_the_importance_of_a_feature_is_in_other_runs(coefs, same_names):
+    names = ["x"] * coefs.shape[1] if same_names else None
+    runs = runs_of(coefs, feature_names=names)
+    alike = np.full((coefs.shape[1],) * 2, 0.5)
+    table = feature_report(runs, similarity=alike).table
+    moves = substitutes(runs, alike, least_share=0.1)
+    told = [
+        sorted(f"{row.substitute} {row.share:.0%}" for row in rows.itertuples())
+        for _, rows in moves.groupby("feature")
+    ]
+    if same_names:
+        assert table["importance_moves_to"].str.count("%").sum() == len(moves)
+    else:
+        found = table["importance_moves_to"].str.split(", ")
+        assert [sorted(v) for _, v in sorted(found.items()) if v != [""]] == told
+
+
+def test_a_similarity_needs_importances():
+    with pytest.raises(ValueError, match="compares importances"):
+        feature_report(Runs(np.eye(3, dtype=bool)), similarity=np.eye(3))
 
 
 def test_a_reference_needs_coefficients():
