@@ -28,6 +28,7 @@ from skstab.inspection._rank_display import RankDisplay
 from skstab.inspection._reference import unpenalised_reference
 from skstab.inspection._replication_display import ReplicationDisplay
 from skstab.inspection._selection_frequency import SelectionFrequencyDisplay
+from skstab.inspection._split_pvalues import split_pvalues
 from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
 from skstab.inspection._substitutes import substitutes
@@ -70,6 +71,7 @@ __all__ = [
     "margin_importance",
     "model_frequencies",
     "oob_permutation_importance",
+    "split_pvalues",
     "substitutes",
     "unpenalised_reference",
 ]

@@ -16,7 +16,7 @@ from skstab._checks import naming
 from skstab._typing import FloatArray, IndexArray
 from skstab.inspection._columns import Block
 
-__all__ = ["Target", "direction_columns"]
+__all__ = ["Target", "association", "direction_columns", "event_and_time", "is_scale"]
 
 _MOST_CLASSES = 10  # of numbers; with more different ones they are a scale
 
@@ -39,7 +39,7 @@ class Target(NamedTuple):
             return None
         name = getattr(y, "name", None)
         name = "the target" if name is None else str(name)
-        if _is_scale(values):
+        if is_scale(values):
             return cls(rankdata(values)[:, None], (), f"higher values of {name}")
         classes, codes = np.unique(values.astype(object), return_inverse=True)
         if len(classes) == 2:
@@ -48,7 +48,7 @@ class Target(NamedTuple):
         return cls(scores, list(classes), f"one value of {name} against the others")
 
 
-def _is_scale(values: Any) -> bool:
+def is_scale(values: Any) -> bool:
     """Whether a target is numbers and not classes."""
     if values.dtype.kind not in "iuf":
         return False
@@ -57,15 +57,21 @@ def _is_scale(values: Any) -> bool:
     return len(np.unique(values)) > _MOST_CLASSES
 
 
-def _excess_events(y: Any) -> FloatArray:
-    """Observed events minus those expected without features (martingale residuals, Nelson and Aalen's hazard)."""
-    fields = {y.dtype[name].kind == "b": name for name in y.dtype.names}
-    if len(y.dtype.names) != 2 or set(fields) != {True, False}:
+def event_and_time(y: Any) -> tuple[Any, FloatArray]:
+    """The events and the times of a structured target."""
+    names = y.dtype.names or ()
+    fields = {y.dtype[name].kind == "b": name for name in names}
+    if len(names) != 2 or set(fields) != {True, False}:
         raise ValueError(
             "y must have two fields, the event as booleans and the time, where it is "
             f"structured, got {y.dtype}"
         )
-    event, time = y[fields[True]], y[fields[False]].astype(np.float64)
+    return y[fields[True]], y[fields[False]].astype(np.float64)
+
+
+def _excess_events(y: Any) -> FloatArray:
+    """Observed events minus those expected without features (martingale residuals, Nelson and Aalen's hazard)."""
+    event, time = event_and_time(y)
     times, codes = np.unique(time, return_inverse=True)
     n_at_risk = len(time) - np.searchsorted(np.sort(time), times)
     hazard = np.bincount(codes, weights=event) / n_at_risk

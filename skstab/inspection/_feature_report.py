@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skstab._checks import check_number
+from skstab._checks import check_bool, check_number
 from skstab._fragility import units_of
 from skstab._matrices import group_codes
 from skstab._typing import (
@@ -30,6 +30,8 @@ from skstab.inspection._direction import Target, direction_columns
 from skstab.inspection._fragility import fragility
 from skstab.inspection._instability import shares_of
 from skstab.inspection._leaks import leaks_among, nearly_perfect
+from skstab.inspection._page_parts import as_latex, as_markdown
+from skstab.inspection._published import caption_of, table_for_paper
 from skstab.inspection._publishing import Rule, reasons, sentence
 from skstab.inspection._report_columns import (
     check_reference,
@@ -41,6 +43,7 @@ from skstab.inspection._report_columns import (
     sign_columns,
 )
 from skstab.inspection._sources import most_frequent, supports_of
+from skstab.inspection._split_pvalues import pvalues_of_runs
 from skstab.inspection._substitutes import moved_shares
 from skstab.runs import Runs
 
@@ -123,6 +126,26 @@ class FeatureReport:
             for name, cluster in core["cluster"].items()
         }
 
+    def to_latex(self) -> str:
+        """Write the features to report as a table for a paper.
+
+        Returns
+        -------
+        text : str
+            A `table` environment with a caption that says what the numbers are; it needs no package.
+        """
+        return as_latex(table_for_paper(self), caption_of(self))
+
+    def to_markdown(self) -> str:
+        """Write the features to report as a table of Markdown, after its caption.
+
+        Returns
+        -------
+        text : str
+            The caption, and after an empty line the table.
+        """
+        return as_markdown(table_for_paper(self), caption_of(self))
+
     @property
     def left_out(self) -> pd.Series[str]:
         """Why the other features that were ever selected are left out, indexed by their names."""
@@ -157,6 +180,7 @@ def feature_report(
     variables: ArrayLike | None = None,
     reference: tuple[ArrayLike, ArrayLike] | None = None,
     assessment: SelectorAssessment | None = None,
+    pvalues: bool = False,
 ) -> FeatureReport:
     """Tabulate what to publish of the selections of many runs: which features, and how certain each of them is.
 
@@ -192,6 +216,9 @@ def feature_report(
         What :func:`~skstab.model_selection.assess_selector` returned for the same selector and data: a feature is
         then reported only if halves of the data select it, or its cluster, more often than copies without
         information (:func:`decoy_evidence`), and none if there is no signal.
+    pvalues : bool, default=False
+        Add p-values of :func:`split_pvalues`, which needs X and y: on the rows that each run left out, or that each
+        of the halves of the assessment did.
 
     Returns
     -------
@@ -226,6 +253,8 @@ def feature_report(
     - with an assessment: `halves`, the share of the halves that selected the feature, or any of its cluster, beside
       decoys; `decoy`, the same of its copies without information; and `qvalue` of the difference, at most 0.05 for
       what is reported.
+    - with `pvalues`: `pvalue`, of the effect given the other selected features, on rows that did not select them and
+      adjusted for all features. It decides nothing about what is reported.
     - with `row_counts` of the runs: `fragility`, the smallest number of rows found whose removal takes the feature off
       the list, and `carried_by`, these rows by their names in the index of X, or numbers (:func:`fragility`).
     - `reason` why it is left out, empty for the features to report.
@@ -270,14 +299,24 @@ def feature_report(
         check_columns(X, found.n_features)
     elif y is not None:
         raise ValueError("y needs X: the direction of a feature is that of its values")
+    check_bool(pvalues, "pvalues")
+    if pvalues and y is None:
+        raise ValueError("pvalues=True needs X and y, on which features are tested")
     rows = Rows.of(found, variables)
     if reference is not None and variables is not None:
         raise ValueError("reference and variables cannot be combined")
     groups = _Clusters.of(rows, X, clusters, similarity)
     rule = Rule(threshold, len(found), groups.labels is not None, assessment)
     often = rows.runs.frequencies().to_numpy() > 0
+    tested = None
+    if pvalues:
+        tested = rows.runs if assessment is None else rows.joined(assessment.halves)
+        often |= tested.frequencies().to_numpy() > 0
     blocks = None if y is None else rows.blocks(X, often)
-    table = _table(rows, X, y, blocks, groups, reference, rule)
+    more = {} if blocks is None else _directions(rows, blocks, y)
+    if tested is not None and blocks is not None:
+        more["pvalue"] = pvalues_of_runs(tested, blocks, y)
+    table = _table(rows, X, more, groups, reference, rule)
     target = None if y is None else Target.of(y)
     alerts = [] if rule.no_signal else _alerts(rows, table, blocks, y, assessment)
     return FeatureReport(
@@ -317,6 +356,10 @@ class Rows(NamedTuple):
             return cls(runs, runs, np.arange(runs.n_features))
         _, codes = group_codes(variables, runs.n_features, "variables")
         return cls(runs, runs.grouped(variables), codes)
+
+    def joined(self, runs: Runs) -> Runs:
+        """Other runs of the same features, of the rows."""
+        return runs if self.runs is self.features else runs.grouped(self.codes)
 
     def blocks(self, X: Any, needed: BoolArray) -> Any:
         """The values of the rows that are needed."""
@@ -389,8 +432,7 @@ def _check_assessment(assessment: Any, n_features: int) -> None:
 def _table(
     rows: Rows,
     X: Any,
-    y: Any,
-    blocks: Any,
+    more: dict[str, Any],
     clusters: _Clusters,
     reference: Any,
     rule: Rule,
@@ -400,16 +442,18 @@ def _table(
     runs = rows.runs
     frequency = runs.frequencies().to_numpy()
     evidence = _evidence(rows, clusters, rule.assessment)
+    pvalues = {"pvalue": more.pop("pvalue")} if "pvalue" in more else {}
     columns = {
         **frequency_columns(frequency, len(runs)),
         **({} if runs.refit is None else {"in_refit": runs.refit}),
-        **({} if y is None else _directions(rows, blocks, y)),
+        **more,
         **_coefficients(rows, reference),
         **levels_column(rows.features, rows.codes, runs.feature_names, rule.threshold),
         "instability_share": shares_of(frequency),
         **({} if clusters.labels is None else _of_clusters(rows, X, clusters)),
         **({} if clusters.moves is None else {"importance_moves_to": clusters.moves}),
         **evidence,
+        **pvalues,
         **_fragility(rows.runs, X, rule.threshold),
         "reason": reasons(
             rule,

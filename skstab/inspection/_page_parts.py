@@ -123,3 +123,52 @@ def listed(names: Any, most: int = 5) -> str:
     """The first names, and how many more there are."""
     shown = ", ".join(map(str, names[:most]))
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+# -- tables for papers -----------------------------------------------------------------
+
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    "–": "--",
+}
+
+
+def as_latex(table: SortableTable | None, caption: str) -> str:
+    """A table as an environment of LaTeX; without rows where there is none."""
+    lines = [r"\begin{table}", rf"\caption{{{_in_latex(caption)}}}"]
+    if table is not None:
+        form = "".join("r" if column.is_number else "l" for column in table.columns)
+        heads = " & ".join(_in_latex(column.name) for column in table.columns)
+        lines += [rf"\begin{{tabular}}{{{form}}}", r"\hline", rf"{heads} \\ \hline"]
+        for row in table.rows:
+            lines.append(" & ".join(_in_latex(cell.text) for cell in row) + r" \\")
+        lines += [r"\hline", r"\end{tabular}"]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _in_latex(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def as_markdown(table: SortableTable | None, caption: str) -> str:
+    """A caption and a table in Markdown; the caption alone where there is none."""
+    lines = [_in_markdown(caption), ""]
+    if table is None:
+        return "\n".join(lines)
+    rows = [
+        [_in_markdown(column.name) for column in table.columns],
+        ["---:" if column.is_number else "---" for column in table.columns],
+        *([_in_markdown(cell.text) for cell in row] for row in table.rows),
+    ]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
+
+
+def _in_markdown(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|~#$])", r"\\\1", " ".join(text.split()))

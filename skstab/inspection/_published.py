@@ -40,6 +40,7 @@ def published_table(
         noun.capitalize(): [Cell(str(name)) for name in core.index],
         **_directions(report, direction),
         **_shares(core),
+        **_pvalues(core),
         **_substitutes(report),
         **_carriers(core),
     }
@@ -113,6 +114,87 @@ def _shares(core: pd.DataFrame) -> dict[str, list[Cell]]:
             for own, decoy in rows
         ]
     }
+
+
+def _pvalues(core: pd.DataFrame) -> dict[str, list[Cell]]:
+    """P-values after selection, where they were asked for."""
+    if "pvalue" not in core:
+        return {}
+    return {
+        "p-value": [
+            Cell("< 0.001" if value < 0.001 else f"{value:.3f}", float(value))
+            for value in core["pvalue"]
+        ]
+    }
+
+
+def table_for_paper(report: FeatureReport) -> SortableTable | None:
+    """The features to publish as `caption_of` describes them; None where there are none."""
+    core = report.core
+    if core.empty:
+        return None
+    columns: dict[str, list[Cell]] = {
+        "Feature": [Cell(str(name)) for name in core.index]
+    }
+    if "direction" in core:
+        columns["Direction"] = [Cell(_direction(row)) for _, row in core.iterrows()]
+        columns["Rank correlation"] = _with_ends(core, "association", "{:.2f}")
+    columns["Frequency"] = _with_ends(core, "frequency", "{:.0%}")
+    if "decoy" in core:
+        columns["Halves (decoys)"] = next(iter(_shares(core).values()))
+    columns |= {**_pvalues(core), **_substitutes(report), **_carriers(core)}
+    texts = ("Feature", "Direction", "Stands also for", "Hangs on rows")
+    heads = [Column(name, name not in texts) for name in columns]
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    return SortableTable(caption_of(report), heads, rows)
+
+
+def _with_ends(core: pd.DataFrame, name: str, form: str) -> list[Cell]:
+    parts = core[[name, f"{name}_low", f"{name}_high"]].to_numpy(dtype=float)
+    texts = [tuple(map(form.format, row)) for row in parts]
+    return [Cell(f"{own} ({low} to {high})") for own, low, high in texts]
+
+
+_DECOYS = (
+    "Halves: the share of random halves of the rows that selected the feature or a substitute of it, and in brackets "
+    "the same of copies of it without information (decoys)."
+)
+_PVALUES = (
+    "p-value: of the effect given the other selected features, on rows that did not select them, adjusted for all "
+    "features."
+)
+
+
+def caption_of(report: FeatureReport) -> str:
+    """What the numbers of the table for a paper are, with what speaks against it."""
+    core = report.core
+    if core.empty:
+        return report.sentence
+    unless = ", unless there is a leak (see the end)" if report.alerts else ""
+    parts = {
+        f"{plural(len(core), 'feature')} of {len(report.table):,}{unless}.": True,
+        _about_direction(report.towards): "direction" in core,
+        f"Frequency: the share of {report.n_runs} resamples that selected the feature (95% interval for this "
+        "number).": True,
+        _DECOYS: "decoy" in core,
+        _PVALUES: "pvalue" in core,
+        "Stands also for: features with nearly the same values.": _substitutes(report),
+        "Hangs on rows: without these the feature is not in the list.": _carriers(core),
+    }
+    return " ".join(
+        [*(text for text, is_shown in parts.items() if is_shown), *report.alerts]
+    )
+
+
+def _about_direction(towards: str) -> str:
+    goes = f"the values that go with {towards}"
+    if towards.endswith("against the others"):
+        goes = "the classes that such values mark"
+    return (
+        f"Direction: {goes}, for each feature alone, where the 95% interval of its rank correlation leaves out 0 (of "
+        "several classes or levels, that of the strongest is shown), and, where it differs, for equal values of the "
+        "other selected features."
+    )
 
 
 def _substitutes(report: FeatureReport) -> dict[str, list[Cell]]:

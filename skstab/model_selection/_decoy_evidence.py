@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse, vstack
+from scipy.sparse import issparse
 from scipy.stats import false_discovery_control
 from sklearn.base import (
     BaseEstimator,
@@ -350,23 +350,19 @@ def _evidence(
     every: Sequence[Runs], X: Any, columns: IndexArray, groups: Any
 ) -> DecoyEvidence:
     n_features, size = X.shape[1], min(map(len, every))
-    tables = [runs.take(slice(size)).tables.supports for runs in every]
-    names = every[0].feature_names
-    real = Runs(
-        _stacked([table[:, :n_features] for table in tables]),
-        feature_names=names[:n_features],
-    )
-    decoys = Runs(
-        _stacked([table[:, n_features:] for table in tables]),
-        feature_names=names[n_features:],
-    )
+    whole = Runs.concat([runs.take(slice(size)) for runs in every])
+    real = _part(whole, slice(n_features))
+    decoys = _part(whole, slice(n_features, None))
     return DecoyEvidence(real, decoys, columns, _kinds_of(X, groups), len(every))
 
 
-def _stacked(tables: Sequence[Any]) -> Any:
-    if any(map(issparse, tables)):
-        return vstack(tables, format="csr")
-    return np.concatenate(tables)
+def _part(runs: Runs, columns: slice) -> Runs:
+    tables = runs.tables
+    return Runs(
+        tables.supports[:, columns],
+        None if tables.importances is None else tables.importances[:, columns],
+        feature_names=runs.feature_names[columns],
+    )
 
 
 def _kinds_of(X: Any, groups: Any) -> Any:

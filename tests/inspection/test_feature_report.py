@@ -452,3 +452,54 @@ def test_an_assessment_must_be_one():
         TypeError, match="assessment must be a SelectorAssessment, got str"
     ):
         feature_report(Runs([[1, 0], [0, 1]]), assessment="fine")
+
+
+# -- a table for a paper ---------------------------------------------------------------
+
+
+@pytest.fixture
+def odd_names():
+    rng = np.random.default_rng(0)
+    names = ["a_b", r"50% <x> & \y", "c|d", "e"]
+    X = pd.DataFrame(rng.standard_normal((80, 4)), columns=names)
+    y = pd.Series(X["a_b"] + X["c|d"] + 0.1 * rng.standard_normal(80), name="y_1")
+    runs = Runs(np.tile([1, 1, 1, 0], (9, 1)), feature_names=names)
+    return feature_report(runs, X, y, clusters=range(4))
+
+
+def test_the_table_for_latex_has_escaped_names_and_says_what_numbers_are(odd_names):
+    text = odd_names.to_latex()
+    assert r"a\_b & higher & 0." in text
+    assert r"50\% \textless{}x\textgreater{} \& \textbackslash{}y & not clear" in text
+    assert (
+        r"\caption{3 features of 4. Direction: the values that go with higher" in text
+    )
+    lines = [line for line in text.splitlines() if " & " in line]
+    plain = [line.replace(r"\&", "") for line in lines]
+    assert {line.count("&") for line in plain} == {3}
+    assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
+
+
+def test_the_table_for_markdown_is_the_same(odd_names):
+    caption, empty, *table = odd_names.to_markdown().splitlines()
+    assert caption.startswith("3 features of 4. Direction: ")
+    assert not empty
+    assert table[0] == "| Feature | Direction | Rank correlation | Frequency |"
+    assert table[1] == "| --- | --- | ---: | ---: |"
+    assert table[2].startswith(r"| a\_b | higher | 0.")
+    assert r"| 50% \<x\> & \\y | not clear |" in table[3]
+    assert table[4].startswith(r"| c\|d | higher |")
+    assert table[4].endswith("| 100% (70% to 100%) |")
+
+
+def test_a_table_says_that_there_may_be_a_leak_or_that_there_is_nothing():
+    X = pd.DataFrame(
+        np.random.default_rng(0).standard_normal((60, 2)), columns=["a", "b"]
+    )
+    runs = Runs([[True, False]] * 3, feature_names=["a", "b"])
+    leaking = feature_report(runs, X, X["a"].rename("y")).to_markdown()
+    assert "1 feature of 2, unless there is a leak" in leaking.splitlines()[0]
+    assert "Possible leak: 'a' alone" in leaking.splitlines()[0]
+    nothing = feature_report(Runs(np.zeros((3, 2), dtype=bool)))
+    assert nothing.to_markdown().startswith("No feature to report")
+    assert "tabular" not in nothing.to_latex()
