@@ -285,8 +285,8 @@ def feature_report(
     >>> report.core[["frequency", "cluster_frequency", "direction", "association", "coef_median"]].round(2)
              frequency  cluster_frequency direction  association  coef_median
     feature
-    x2            0.96                1.0         +         0.45         0.39
-    x5            0.80                1.0         +         0.45         0.27
+    x2            0.96                1.0         +         0.49         0.39
+    x5            0.80                1.0         +         0.48         0.27
     >>> report.left_out["x1"]
     'substitute of x2'
     """
