@@ -85,9 +85,12 @@ def _run(options: argparse.Namespace) -> None:
             plan, endpoint, alerts, asked=asked, source=Path(options.file).name
         )
         write(output, report.html(), spare=options.checkpoint)
+    for alert in report.alerts[len(alerts) :]:
+        say(f"  Alert: {as_options(alert)}")
     caution = []
-    if alerts:
-        caution = [f"{plural(len(alerts), 'alert')} above may make this misleading."]
+    if report.alerts:
+        number = plural(len(report.alerts), "alert")
+        caution = [f"{number} above may make this misleading."]
     say("\n" + "\n\n".join([*report.answers(), *caution, f"Written: {output}"]))
 
 

@@ -5,6 +5,7 @@ Every step returns the table after it together with notes: what the report says 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -85,9 +86,24 @@ class Dataset:
         return [note for note in self.notes if "eft out" in note]
 
     @property
+    def share_missing(self) -> float:
+        """Share of the values of the variables that are missing."""
+        names = list(dict.fromkeys(self.variables.values()))
+        return float(self.table[names].isna().to_numpy().mean())
+
+    @property
     def has_missing(self) -> bool:
         """Whether a number is missing."""
         return bool(self.X.isna().any(axis=None))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The name of each feature on a page: its variable, or its own where it is the only one of it."""
+        counts = Counter(self.variables.values())
+        return {
+            name: variable if counts[variable] > 1 else name
+            for name, variable in self.variables.items()
+        }
 
     @property
     def has_categories(self) -> bool:
@@ -215,10 +231,13 @@ def _check_names(X: pd.DataFrame, useless: dict[str, str]) -> None:
 
 
 def _notes_of(useless: dict[str, str]) -> list[str]:
-    return [
-        f"Left out, {reason}: {listed([name for name, why in useless.items() if why == reason])}."
+    if not useless:
+        return []
+    parts = [
+        f"{listed([name for name, why in useless.items() if why == reason])} ({reason})"
         for reason in dict.fromkeys(useless.values())
     ]
+    return [f"Left out: {'; '.join(parts)}."]
 
 
 def _encode(

@@ -25,7 +25,7 @@ from skstab._report.dataset import Dataset, Endpoint, dataset_of
 from skstab._report.selectors import LearningTask, candidates
 from skstab._report.table import table_of
 from skstab._report.texts import OPTIMISM, about_selectors, facts, notes, score_name
-from skstab._report.words import UserError
+from skstab._report.words import UserError, first_words
 from skstab._typing import Estimator, RandomState
 from skstab.inspection import StabilityReport, feature_report
 
@@ -212,7 +212,7 @@ def make_report(
         facts=facts(plan, target, len(table), len(comparison.runs), source),
         notes=[*other_notes, *left_out, *notes(plan, table), OPTIMISM],
         code=call_of(plan, endpoint, asked),
-        variables=plan.data.variables if plan.data.has_categories else None,
+        variables=plan.data.labels if plan.data.has_categories else None,
         alerts=alerts,
         about=about_selectors(plan),
         direction=direction_of(plan.data, target),
@@ -220,16 +220,23 @@ def make_report(
     assessment, said = assess(found.first_selector, plan)
     found = replace(found, assessment=assessment, notes=[*found.notes, *said])
     features = publishing(found, plan.data)
-    further = [alert for alert in features.alerts if alert not in alerts]
+    further = [
+        alert.replace(str(plan.scoring), found.scoring, 1)
+        for alert in features.alerts
+        if alert not in alerts
+    ]
     return replace(found, feature_report=features, alerts=[*alerts, *further])
 
 
 def publishing(found: StabilityReport, data: Dataset) -> FeatureReport:
     """Which features to publish, with their directions."""
     runs = found.comparison.runs[found.first_selector]
-    variables = list(data.variables.values()) if data.has_categories else None
+    variables = list(data.labels.values()) if data.has_categories else None
+    y = data.y
+    if data.is_classification and y.nunique() > 2:
+        y = y.map(first_words(list(y.unique())))
     return feature_report(
-        runs, data.X, data.y, variables=variables, assessment=found.assessment
+        runs, data.X, y, variables=variables, assessment=found.assessment
     )
 
 
@@ -264,7 +271,6 @@ def call_of(plan: Plan, endpoint: Endpoint, asked: Mapping[str, Any]) -> str:
     lines = [
         *(["import pandas as pd"] if data.code else []),
         "from skstab import report",
-        "",
         *data.code,
         f"page = report({', '.join(arguments)})",
         'page.save("report.html")',

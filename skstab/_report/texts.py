@@ -95,17 +95,22 @@ def _sizes(data: Dataset, source: str) -> str:
     about = f"{plural(len(data.X), 'row')}, {plural(n_variables, 'variable')}"
     if data.has_categories:
         about += f" ({plural(data.X.shape[1], 'column')} with the levels of categories)"
+    if data.share_missing:
+        about += f", {_percent(data.share_missing)} of the values missing"
     return f"{source}: {about}" if source else about
+
+
+def _percent(share: float) -> str:
+    return "less than 0.1%" if share < 0.001 else f"{share:.1%}"
 
 
 def notes(plan: Plan, table: pd.DataFrame) -> list[str]:
     """Sentences about missing values, settings without a choice, and failed runs."""
     data, said = plan.data, []
     if data.has_missing:
-        share = float(data.X.isna().to_numpy().mean())
         said.append(
-            f"Missing numbers ({share:.1%} of all) were replaced by the median of their column, inside each resample, "
-            "so that rows left out do not influence it."
+            "Missing numbers were replaced by the median of their column, inside each resample, so that rows left out "
+            "do not influence it."
         )
     if any(name.endswith(f"={MISSING}") for name in data.X.columns):
         said.append("A missing category is a separate level.")

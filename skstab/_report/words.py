@@ -17,6 +17,7 @@ SELECTORS = (
 DEFAULT_SELECTORS = ("lasso", "rfe", "hybrid-rfe", "k-best")
 FOR_SURVIVAL = ("lasso", "rfe", "k-best")
 _SHOWN = 8
+_LONG = 20
 
 
 class UserError(ValueError):
@@ -39,3 +40,15 @@ def plural(number: int, noun: str) -> str:
     if number == 1:
         return f"{number} {noun}"
     return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def first_words(names: Sequence[str]) -> dict[str, str]:
+    """The first words of each name, as few as distinguish them, where a name is long."""
+    if all(len(name) <= _LONG for name in names):
+        return {name: name for name in names}
+    n_words = max(len(name.split()) for name in names)
+    for number in range(1, n_words):
+        found = {name: " ".join(name.split()[:number]) for name in names}
+        if len(set(found.values())) == len(found):
+            return found
+    return {name: name for name in names}

@@ -13,6 +13,7 @@ import numpy as np
 
 _PATH = re.compile(r'<path (?:id="\w+" )?d="[^"]*"')
 _DECIMALS = re.compile(r"(?<=\.\d)\d+")
+_NARROW = 3.5  # inches of a picture on a narrow screen
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _SVG_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # the browser has fonts for all scripts
@@ -23,11 +24,12 @@ _SVG_STYLE: dict[Any, Any] = {
 
 
 class Picture(NamedTuple):
-    """A picture: its data URI, its alternative text, and its caption."""
+    """A picture: its data URI, its alternative text, its caption, and a form for narrow screens."""
 
     source: str
     alt: str
     caption: str
+    narrow: str | None = None
 
 
 class Cell(NamedTuple):
@@ -75,7 +77,12 @@ def between(low: Any, high: Any, digits: int = 2) -> Cell:
 
 
 def draw(
-    display: Any, alt: str, caption: str, *, labels: Mapping[str, str] | None = None
+    display: Any,
+    alt: str,
+    caption: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    fits_narrow: bool = False,
 ) -> Picture:
     """Draw a display into a data URI: inside an image its content cannot interfere with the page.
 
@@ -84,25 +91,32 @@ def draw(
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
-    stream = io.StringIO()
     with mpl.rc_context(_SVG_STYLE), warnings.catch_warnings():
         # About glyphs that matplotlib's own fonts lack, which affects only the estimated width of a letter.
         warnings.simplefilter("ignore")
         drawn = display.plot()
-        drawn.ax_.set(**(labels or {}))
-        figure = drawn.figure_
-        figure.savefig(
-            stream,
-            format="svg",
-            bbox_inches="tight",
-            metadata={"Date": None, "Creator": None},
-        )
-        plt.close(figure)
-    return Picture(
-        f"data:image/svg+xml;base64,{base64.b64encode(_compact(stream.getvalue())).decode()}",
-        alt,
-        caption,
+        source, height = _source(drawn, labels), drawn.figure_.get_figheight()
+        narrow = None
+        if fits_narrow:
+            _, ax = plt.subplots(figsize=(_NARROW, height), layout="constrained")
+            narrow = _source(display.plot(ax=ax), labels)
+    return Picture(source, alt, caption, narrow)
+
+
+def _source(drawn: Any, labels: Mapping[str, str] | None) -> str:
+    from matplotlib import pyplot as plt
+
+    stream = io.StringIO()
+    drawn.ax_.set(**(labels or {}))
+    drawn.figure_.savefig(
+        stream,
+        format="svg",
+        bbox_inches="tight",
+        metadata={"Date": None, "Creator": None},
     )
+    plt.close(drawn.figure_)
+    encoded = base64.b64encode(_compact(stream.getvalue())).decode()
+    return f"data:image/svg+xml;base64,{encoded}"
 
 
 def _compact(svg: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,7 +88,7 @@ def _of_classes(marks: str) -> str:
     for part in marks.split("; "):
         level, _, signs = part.rpartition(": ")
         names: dict[str, list[str]] = {"+": [], "-": []}
-        for mark in signs.split(", "):
+        for mark in re.split(", (?=[+-])", signs):
             names.setdefault(mark[:1], []).append(shorten(mark[1:], 22))
         words = [
             f"{_WORDS[sign]}: {', '.join(names[sign])}" for sign in "+-" if names[sign]
@@ -279,18 +280,6 @@ def near_table(report: FeatureReport) -> SortableTable | None:
         [Cell(str(name)), share(frequency[name]), Cell(left[name])] for name in order
     ]
     return SortableTable("Selected in some resamples, but left out", columns, rows)
-
-
-def rivals(
-    first: str, frame: pd.DataFrame, shared: pd.DataFrame, scoring: str
-) -> list[str]:
-    """For each other selector, what it scores and how many features it has in common with the first one."""
-    return [
-        f"{name}: {scoring} {row['score']:.3f}, {frame.loc[first, 'score']:.3f} for {first}; on the same resample "
-        f"{shared.loc[first, name]:.1f} of its {row['n_features']:.1f} features are also selected by {first}"
-        for name, row in frame.iterrows()
-        if name != first and row["n_features"] > 0
-    ]
 
 
 def in_words(report: FeatureReport, noun: str) -> str:

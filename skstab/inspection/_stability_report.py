@@ -36,12 +36,11 @@ from skstab.inspection._published import (
     in_words,
     near_table,
     published_table,
-    rivals,
     substitute_table,
     turns,
 )
 from skstab.inspection._sources import most_frequent
-from skstab.inspection._verdict import headline, with_score
+from skstab.inspection._verdict import Shared, headline, numbers
 from skstab.model_selection import Recommendation
 
 if TYPE_CHECKING:
@@ -154,19 +153,33 @@ class StabilityReport:
 
     @property
     def verdict(self) -> str | None:
-        """Whether there is signal, how stable it is on other data, and against chance, in one sentence."""
+        """Whether there is signal, and how many features two samples share, in one sentence."""
         return (
             None
             if self.assessment is None
-            else headline(self.assessment, is_shown=self.doubt is None)
+            else headline(
+                self.assessment,
+                self._shared,
+                noun=self.noun,
+                is_shown=self.doubt is None,
+            )
         )
 
     @property
     def reason(self) -> str:
-        """The numbers behind the verdict."""
-        return (
-            "" if self.assessment is None else with_score(self.assessment, self.scoring)
-        )
+        """The numbers behind the verdict: the score and the stability on other data."""
+        return "" if self.assessment is None else numbers(self.assessment, self.scoring)
+
+    @property
+    def _shared(self) -> Shared | None:
+        """What two halves of the rows have in common."""
+        found = self.assessment
+        if found is None or found.has_empty_halves or found.has_no_choice:
+            return None
+        halves = found.halves
+        if self.variables is not None:
+            halves = halves.grouped(self._variable_codes[0])
+        return Shared.of(halves, int(found.curve.index[-1]))
 
     def answers(self) -> list[str]:
         """The answers in short: the verdict with its numbers, the features to publish, the recommendation.
@@ -177,7 +190,7 @@ class StabilityReport:
             One text for each that is known.
         """
         verdict = (
-            [" ".join(filter(None, (self.reason, self.doubt)))]
+            [" ".join(filter(None, (self.verdict, self.reason, self.doubt)))]
             if self.assessment is not None
             else []
         )
@@ -304,33 +317,44 @@ class StabilityReport:
         shares = "; ".join(
             f"{row.feature} {row.share:.0%}" for row in table.head(20).itertuples()
         )
-        arrows = ""
-        if {"+", "-"} & set(table["direction"]):
-            arrows = f" ▲ higher and ▼ lower values go with {self.direction or self._known_report.towards}."
         return draw(
             display,
             f"Dot plot of the share of the {display.runs} that select each {self.noun}: {shares}.",
-            f"Each {self.noun} to publish, with the share of the {display.runs} that select it or a substitute "
-            f"(in grey).{arrows}",
+            self._about_evidence(table, display.runs),
+            labels={"ylabel": ""},
+            fits_narrow=True,
         )
+
+    def _about_evidence(self, table: pd.DataFrame, runs: str) -> str:
+        """What the marks of the picture are."""
+        half = " (samples of half the rows)" if runs == "halves" else ""
+        said = [f"● share of the {runs}{half} that select it"]
+        if table["substitutes"].map(len).any():
+            said[0] += ", or what stands for it (in grey)"
+        if table["decoy"].notna().any():
+            said.append("○ the same of its decoy, a copy with the rows in random order")
+        towards = self.direction or self._known_report.towards
+        known = {"+", "-"} & set(table["direction"])
+        if known:
+            arrows = [
+                words
+                for sign, words in (("+", "▲ higher"), ("-", "▼ lower"))
+                if sign in known
+            ]
+            said.append(f"{' or '.join(arrows)} values go with {towards}")
+        return "; ".join(said) + "."
 
     @property
     def about_published(self) -> str:
-        """What the table of features means, in a few words."""
-        found = self.feature_report
-        said = []
-        if found is not None and "decoy" in found.table:
+        """What the table of features means beyond its heads, in a few words."""
+        found, said = self.feature_report, []
+        if found is not None and any(found.substitutes().values()):
             said.append(
-                "A half is a sample of half the rows; a decoy is a copy with the rows in random order, which holds "
-                "no information."
+                "Nearly the same values (correlation of at least 0.9): a selector takes one or the other; publish them "
+                "together."
             )
-        if found is not None and "cluster" in found.table:
-            said.append(
-                f"A {self.noun} stands for those with nearly the same values (correlation of at least 0.9), of which a "
-                "selector takes one or the other: publish them together."
-            )
-        if found is not None and "direction" in found.table:
-            said.append("Directions are by rank correlation, each alone.")
+        if found is not None and "direction" in found.core:
+            said.append("Alone: by rank correlation, without regard to the others.")
         return " ".join(said)
 
     @property
@@ -353,16 +377,6 @@ class StabilityReport:
         return turns(self._first_runs)
 
     @property
-    def rivals(self) -> list[str]:
-        """What the other selectors score and share with the first one."""
-        return rivals(
-            self.first_selector,
-            self.frame,
-            self.comparison.shared_features(),
-            self.scoring,
-        )
-
-    @property
     def _first_runs(self) -> Runs:
         return self.comparison.runs_by_name[self.first_selector]
 
@@ -381,16 +395,10 @@ class StabilityReport:
         table = selector_table(
             "Selectors, the most stable first", self.frame, self.scoring
         )
-        if self.variables is None:
-            return table
-        table.columns.insert(
-            4,
-            Column("Stability of variables (nogueira, 95% interval, resampling error)"),
-        )
+        shared = self.comparison.shared_features().loc[self.first_selector]
+        table.columns.append(Column(f"Of these also selected by {self.first_selector}"))
         for row, name in zip(table.rows, self.frame.index, strict=True):
-            found = self._runs_of_variables[name].interval()
-            ends = f"{found.low:.2f} to {found.high:.2f}"
-            row.insert(4, Cell(f"{found.estimate:.2f} ({ends})", found.estimate))
+            row.append(number(shared[name], 1))
         return table
 
     @property
@@ -576,49 +584,20 @@ _DETAILS = {
 
 
 def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> SortableTable:
-    """Tabulate selectors, with all columns that are known."""
-    columns = [name for name in _SELECTOR_COLUMNS if name in frame]
-    heads = [
-        Column(
-            _SELECTOR_COLUMNS[name].replace(
-                "Score", f"Score ({scoring}) ± standard error"
-            )
-        )
-        for name in columns
+    """Tabulate selectors with their score, their stability and the length of their lists."""
+    columns = [
+        Column("Selector", False),
+        Column(f"{scoring[:1].upper()}{scoring[1:]}"),
+        Column("Stability in resamples"),
+        Column("Features on average"),
     ]
     rows = [
         [
             Cell(str(name)),
-            *(_selector_cell(row, column) for column in columns),
-            Cell("yes" if row["on_front"] else "no"),
+            Cell(f"{row['score']:.3f} ± {row['score_se']:.3f}", float(row["score"])),
+            number(row["stability"]),
+            number(row["n_features"], 1),
         ]
         for name, row in frame.iterrows()
     ]
-    return SortableTable(
-        caption,
-        [Column("Selector", False), *heads, Column("On the front", False)],
-        rows,
-    )
-
-
-_SELECTOR_COLUMNS = {
-    "score": "Score",
-    "stability": "Stability",
-    "stability_low": "95% interval (resampling error)",
-    "n_features": "Features on average",
-    "fit_time": "Milliseconds per fit",
-    "n_failed": "Failed runs",
-}
-
-
-def _selector_cell(row: pd.Series, column: str) -> Cell:
-    if column == "score":
-        return Cell(f"{row['score']:.3f} ± {row['score_se']:.3f}", float(row["score"]))
-    if column == "stability_low":
-        return between(row["stability_low"], row["stability_high"])
-    scale, digits = {
-        "fit_time": (1000, 1),
-        "n_features": (1, 1),
-        "n_failed": (1, 0),
-    }.get(column, (1, 2))
-    return number(scale * row[column], digits)
+    return SortableTable(caption, columns, rows)

@@ -1,64 +1,125 @@
-"""The verdict of a page in one sentence."""
+"""The verdict of a page: one sentence in features, one with the numbers behind it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from skstab.inspection._page_parts import plural
 from skstab.metrics import stability_in_words
 
 if TYPE_CHECKING:
     from skstab.model_selection import SelectorAssessment
+    from skstab.runs import Runs
 
-__all__ = ["headline", "with_score"]
-
-_POOR, _EXCELLENT = 0.4, 0.75
+__all__ = ["Shared", "headline", "numbers"]
 
 
-def headline(found: SelectorAssessment, *, is_shown: bool) -> str:
-    """Whether there is signal, how stable on other data in words and numbers, and against chance.
+class Shared(NamedTuple):
+    """What two independent samples have in common, on average over pairs of halves."""
+
+    n_rows: int
+    n_both: float
+    n_each: float
+
+    @classmethod
+    def of(cls, halves: Runs, n_rows: int) -> Shared:
+        """Count what the halves of a pair share; `n_rows` are those of a half."""
+        supports = halves.in_pairs().tables.supports
+        both = (supports[::2] * supports[1::2]).sum(axis=1)
+        return cls(n_rows, float(both.mean()), float(supports.sum(axis=1).mean()))
+
+
+def headline(
+    found: SelectorAssessment, shared: Shared | None, *, noun: str, is_shown: bool
+) -> str:
+    """Whether there is signal, and how many features two samples share.
 
     `is_shown` is whether predictions were shown to be better than a guess that ignores the features.
     """
     if found.verdict == "no signal":
         return "No signal: nothing in these data was found that chance does not find as well."
-    shown = "There is signal" if is_shown else "Signal is not shown"
+    start = "There is signal" if is_shown else "Signal is not shown"
     if found.has_empty_halves:
-        return f"{shown}, and whether other data would give the same features is not known: halves select nothing."
-    if found.has_no_choice:
-        return f"{shown}, but every feature is kept: there is nothing to choose."
-    stability, chance = (
-        found.replication.estimate,
-        float(found.chance.stabilities.mean()),
-    )
-    alike = (
-        "largely other"
-        if stability < _POOR
-        else "partly the same"
-        if stability <= _EXCELLENT
-        else "much the same"
-    )
-    # Adding zero leaves no "-0.00".
-    numbers = (
-        f"stability {round(stability, 2) + 0:.2f}{_in_words(found)}, "
-        f"where chance gives {round(chance, 2) + 0:.2f}"
-    )
-    joint = "but" if is_shown and stability < _POOR else "and"
-    return f"{shown}, {joint} other data would give {alike} features ({numbers})."
-
-
-def _in_words(found: SelectorAssessment) -> str:
-    properties = found.measure.properties
-    corrected = properties is not None and properties.chance_corrected
+        return (
+            f"{start}. Whether other data would give the same {noun}s is not known: "
+            "half of the rows select nothing."
+        )
+    if found.has_no_choice or shared is None:
+        return f"{start}, but every {noun} is kept: there is nothing to choose."
+    joint = ", but the list is unstable: two" if _is_unstable(found) else ". Two"
     return (
-        f", called {stability_in_words(found.replication.estimate)}"
-        if corrected
-        else ""
+        f"{start}{joint} samples of {shared.n_rows:,} rows share {_count(shared.n_both)} of "
+        f"{_count(shared.n_each)} {noun}s."
     )
 
 
-def with_score(found: SelectorAssessment, scoring: str) -> str:
-    """The reason of the verdict with the score by its name for readers."""
-    if found.score is None:
-        return found.reason
-    own = f"{found.score.name} {found.score.mean:.3f}"
-    return found.reason.replace(own, f"{scoring} {found.score.mean:.3f}", 1)
+def _count(mean: float) -> str:
+    return f"{mean:.1f}".removesuffix(".0")
+
+
+def _is_unstable(found: SelectorAssessment) -> bool:
+    return found.verdict == "signal, unstable"
+
+
+def numbers(found: SelectorAssessment, scoring: str) -> str:
+    """The score against permuted targets, and the stability on other data with its interval."""
+    if found.verdict == "no signal":
+        return _with_score(found, scoring).removeprefix("No signal: ")
+    said = [_against_chance(found, scoring)]
+    if not (found.has_empty_halves or found.has_no_choice):
+        said.append(_stability(found))
+    return " ".join(said)
+
+
+def _with_score(found: SelectorAssessment, scoring: str) -> str:
+    """The reason of the verdict with the score by its name for readers, from a capital letter on."""
+    reason = found.reason.removeprefix("No signal: ")
+    if found.score is not None:
+        own = f"{found.score.name} {found.score.mean:.3f}"
+        reason = reason.replace(own, f"{scoring} {found.score.mean:.3f}", 1)
+    return reason[:1].upper() + reason[1:]
+
+
+def _against_chance(found: SelectorAssessment, scoring: str) -> str:
+    chance = found.chance
+    if found.score is None or np.isnan(chance.score_pvalue):
+        own, name, permuted = (
+            found.replication.estimate,
+            "Halves agree",
+            chance.stabilities,
+        )
+        said = f"{name} with a stability of {own:.2f}"
+    else:
+        own, permuted = found.score.mean, chance.scores
+        said = f"{scoring} {own:.3f} ± {found.score.standard_error:.3f}"
+        said = said[:1].upper() + said[1:]
+    n_reached = int(np.sum(permuted >= own))
+    targets = plural(len(permuted), "permuted target")
+    if n_reached:
+        return f"{said}; {n_reached} of {targets} reached as much."
+    digits = 2 if found.score is None else 3
+    return f"{said}; none of {targets} reached more than {permuted.max():.{digits}f}."
+
+
+def _stability(found: SelectorAssessment) -> str:
+    interval = found.replication
+    # Adding zero leaves no "-0.00".
+    estimate, low, high = (
+        f"{round(value, 2) + 0:.2f}"
+        for value in (interval.estimate, interval.low, interval.high)
+    )
+    return (
+        f"Stability on other data {estimate} ({low} to {high} with 95% "
+        f"confidence){_called(found)}."
+    )
+
+
+def _called(found: SelectorAssessment) -> str:
+    properties = found.measure.properties
+    if properties is None or not properties.chance_corrected:
+        return ""
+    if "unclear" in found.verdict:
+        return ": whether the list is stable is unclear"
+    return f", called {stability_in_words(found.replication.estimate)}"

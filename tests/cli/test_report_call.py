@@ -40,7 +40,7 @@ def test_a_target_is_a_column_or_its_values(page, table):
 
 
 def test_the_code_of_the_page_names_what_was_asked(page, table):
-    call = page.code.splitlines()[2]
+    call = page.code.splitlines()[1]
     assert call == (
         "page = report(X, y, selectors=['lasso', 'k-best'], n_resamples=4, random_state=0)"
     )

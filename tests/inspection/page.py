@@ -29,7 +29,7 @@ class Page(HTMLParser):
             self._rows.append([])
         if tag in ("td", "th"):
             self._rows[-1].append("")
-        if tag not in ("meta", "img", "br"):
+        if tag not in ("meta", "img", "br", "source"):
             self._within.append(tag)
 
     def handle_endtag(self, tag):

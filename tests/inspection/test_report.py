@@ -23,7 +23,6 @@ from skstab.inspection._stability_report import (
     draw,
     number,
 )
-from skstab.metrics import nogueira_stability
 from skstab.model_selection import BootstrapSplit, compare_selectors
 from tests.inspection.page import Page
 
@@ -185,6 +184,17 @@ def test_the_recommendation_is_that_of_the_comparison(page, comparison):
     assert comparison.recommend().reason in page.text
 
 
+def test_the_comparison_says_how_long_the_lists_are_and_what_they_share(
+    report, comparison
+):
+    first = report.first_selector
+    shared, table = comparison.shared_features().loc[first], comparison.frame()
+    for row in report.selectors.rows:
+        name = row[0].text
+        assert row[-2].value == pytest.approx(table.loc[name, "n_features"])
+        assert row[-1].value == pytest.approx(shared[name])
+
+
 def test_the_features_are_those_of_the_recommended_selector_first(report, comparison):
     recommended = comparison.recommend().selector
     table = report.all_features
@@ -218,24 +228,11 @@ def test_a_variable_is_selected_where_any_of_its_columns_is(report, comparison):
         assert cell.value == pytest.approx((supports[:, a] | supports[:, b]).mean())
 
 
-def test_the_stability_of_variables_joins_their_columns(report, comparison):
-    a, b = FEATURES.index("a"), FEATURES.index("b")
-    names = [column.name for column in report.selectors.columns]
-    place = names.index(
-        "Stability of variables (nogueira, 95% interval, resampling error)"
-    )
-    for row in report.selectors.rows:
-        supports = comparison.runs[row[0].text].supports_
-        joined = np.column_stack(
-            [np.delete(supports, [a, b], axis=1), supports[:, a] | supports[:, b]]
-        )
-        assert row[place].value == pytest.approx(nogueira_stability(joined))
-
-
 def test_without_categories_nothing_is_said_of_variables(report):
     plain = replace(report, variables=None)
     assert plain.categories is None
-    assert not any("variables" in column.name for column in plain.selectors.columns)
+    assert plain.noun == "feature"
+    assert report.noun == "variable"
 
 
 def test_pictures_are_the_same_each_time_and_leave_no_figure_behind():

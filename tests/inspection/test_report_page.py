@@ -15,6 +15,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skstab.inspection import StabilityReport, feature_report
+from skstab.inspection._verdict import numbers
+from skstab.metrics import stability_in_words
 from skstab.model_selection import (
     BootstrapSplit,
     SelectorComparison,
@@ -104,18 +106,44 @@ def test_the_page_answers_in_the_order_of_the_questions(page, report):
     assert with_alerts.ids[:3] == ["alerts", "answer", "publish"]
 
 
-def test_the_verdict_is_one_sentence_with_words_numbers_and_chance(report, page):
-    assert report.verdict.startswith("There is signal, ")
-    assert report.verdict.count(". ") == 0
-    assert (
-        f"stability {report.assessment.replication.estimate:.2f}, called "
-        in report.verdict
+def test_the_verdict_counts_features_and_the_numbers_stand_below_once(report, page):
+    found = report.assessment
+    supports = found.halves.in_pairs().supports
+    both = np.mean(
+        [np.sum(a & b) for a, b in zip(supports[::2], supports[1::2], strict=True)]
     )
-    assert (
-        f"where chance gives {round(report.assessment.chance.stabilities.mean(), 2) + 0:.2f}"
-        in report.verdict
+    sizes = [
+        f"{mean:.1f}".removesuffix(".0") for mean in (both, supports.sum(1).mean())
+    ]
+    assert report.verdict == (
+        f"There is signal. Two samples of 40 rows share {sizes[0]} of {sizes[1]} features."
     )
-    assert page.text.index(report.verdict) < page.text.index(report.assessment.reason)
+    score, stability = found.score, found.replication
+    assert report.reason == (
+        f"Accuracy {score.mean:.3f} ± {score.standard_error:.3f}; none of 19 permuted targets reached more than "
+        f"{found.chance.scores.max():.3f}. Stability on other data {stability.estimate:.2f} ({stability.low:.2f} to "
+        f"{stability.high:.2f} with 95% confidence), called {stability_in_words(stability.estimate)}."
+    )
+    assert page.text.index(report.verdict) < page.text.index(report.reason)
+
+
+def test_permuted_targets_that_did_as_well_are_counted(report):
+    found = report.assessment
+    scores = np.array([*found.chance.scores[:-2], 1.0, 1.0])
+    doubtful = replace(found, chance=replace(found.chance, scores=scores))
+    assert "; 2 of 19 permuted targets reached as much." in numbers(
+        doubtful, "accuracy"
+    )
+
+
+def test_a_list_that_is_unstable_is_called_so(report):
+    unstable = replace(
+        report.assessment,
+        replication=replace(report.assessment.replication, estimate=0.2, low=0.0),
+    )
+    shown = replace(report, assessment=unstable)
+    assert shown.verdict.startswith("There is signal, but the list is unstable: two ")
+    assert "called poor" in shown.reason
 
 
 def test_no_internal_name_is_left_without_its_meaning(page):
@@ -189,13 +217,9 @@ def test_the_table_of_features_is_that_of_the_report(report):
     pd.testing.assert_frame_equal(report.features, report.feature_report.core)
 
 
-def test_what_else_would_do_names_substitutes_and_other_selectors(report, page):
+def test_what_else_would_do_names_substitutes(page):
     rows = page.table("Substitutes: features with nearly the same values")[1:]
     assert [set(row[:2]) for row in rows] == [{"second", "copy"}]
-    other = next(
-        name for name in report.comparison.runs if name != report.first_selector
-    )
-    assert f"{other}: accuracy {report.frame.loc[other, 'score']:.3f}" in page.text
 
 
 def test_without_signal_there_is_nothing_to_publish(report):
@@ -224,7 +248,7 @@ def test_without_signal_there_is_nothing_to_publish(report):
 
 def test_the_answers_are_those_of_the_page(report, page):
     verdict, features, recommendation = report.answers()
-    assert verdict in page.text
+    assert verdict == f"{report.verdict} {report.reason}"
     assert features.startswith("Features to publish: 2 features of 9: ")
     assert recommendation in page.text
 
