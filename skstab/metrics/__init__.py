@@ -29,7 +29,11 @@ from skstab.metrics._redundancy_subset import (
     redundancy_dice_stability,
 )
 from skstab.metrics._registry import get_measure, measure_table, stability_score
-from skstab.metrics._replication import full_size_interval, replication_stability
+from skstab.metrics._replication import (
+    compare_replication,
+    full_size_interval,
+    replication_stability,
+)
 from skstab.metrics._results import (
     RandomSelectionTest,
     StabilityInterval,
@@ -66,6 +70,7 @@ __all__ = [
     "StabilityInterval",
     "StabilityTest",
     "canberra_stability",
+    "compare_replication",
     "compare_stability",
     "conformal_pvalues",
     "cwrel_stability",

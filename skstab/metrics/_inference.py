@@ -383,7 +383,7 @@ def stability_test(
     level = check_level(confidence_level)
     warn_where_too_narrow(table, what=_NARROW_TEST)
     difference = found.estimate - threshold
-    return _test(
+    return difference_test(
         difference,
         found.standard_error,
         found.df,
@@ -457,7 +457,7 @@ def compare_stability(
         df = _welch_df(x, y)
     level = check_level(confidence_level)
     warn_where_too_narrow(table_a, table_b, what=_NARROW_TEST)
-    return _test(
+    return difference_test(
         x.estimate - y.estimate,
         error,
         df,
@@ -474,7 +474,7 @@ def _welch_df(x: _Influence, y: _Influence) -> float:
     return float((vx + vy) ** 2 / below) if below > 0 else np.inf
 
 
-def _test(
+def difference_test(
     difference: float,
     error: float,
     df: float,

@@ -63,7 +63,7 @@ from skstab.runs import Reading, Runs, read_emptied, why_no_support
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["assess_selector"]
+__all__ = ["assess_selector", "halves_part", "plan_of"]
 
 _PAIRS_PER_PERMUTATION = 2
 _SHARES = (
@@ -192,7 +192,7 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
     _check_data(data, target, groups)
     n_rows, entropy = data.shape[0], draw_entropy(random_state)
     check_support_from(support_from)
-    plan = _plan(estimator, scoring, importance_getter, support_from, target)
+    plan = plan_of(estimator, scoring, importance_getter, support_from, target)
     declared, ignores_target = _refit(plan, data, target, entropy, chosen)
     splitters = _splitters(
         estimator, data, target, cv=cv, groups=groups, entropy=entropy, n_pairs=n_pairs
@@ -229,7 +229,11 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
         agreement=whole.interval(chosen, confidence_level=confidence_level),
         replication=halves.replication(chosen, confidence_level=confidence_level),
         other_data=full_size_interval(
-            whole, halves, measure=chosen, confidence_level=confidence_level
+            whole,
+            halves,
+            quarters=blocks[-1] if blocks else None,
+            measure=chosen,
+            confidence_level=confidence_level,
         ),
         score=_score(whole, plan, groups),
         chance=chance,
@@ -276,7 +280,7 @@ def _check_data(X: Any, y: Any, groups: Any) -> None:
     check_lengths(X, y, groups)
 
 
-def _plan(
+def plan_of(
     estimator: Any, scoring: Any, importance_getter: Any, support_from: str, y: Any
 ) -> RunPlan:
     scorer = None
@@ -366,9 +370,7 @@ def _splitters(
     whole = splitter_for(
         cv, y, classifier=classifier, grouped=groups is not None, entropy=entropy
     )
-    halves = ComplementaryPairsSplit(
-        2 * n_pairs, stratify=stratify, random_state=_seed(entropy, _HALVES)
-    )
+    halves = _halves_splitter(n_pairs, stratify=stratify, entropy=entropy)
     blocks = [
         DisjointBlocksSplit(
             [size],
@@ -379,6 +381,29 @@ def _splitters(
         for number, size in enumerate(_block_sizes(X.shape[0], groups).values())
     ]
     return [(splitter, y) for splitter in (whole, halves, *blocks)]
+
+
+def _halves_splitter(
+    n_pairs: int, *, stratify: bool, entropy: list[int]
+) -> ComplementaryPairsSplit:
+    return ComplementaryPairsSplit(
+        2 * n_pairs, stratify=stratify, random_state=_seed(entropy, _HALVES)
+    )
+
+
+def halves_part(
+    X: Any,
+    y: Any,
+    n_pairs: int,
+    *,
+    classifier: bool,
+    params: dict[str, Any],
+    entropy: list[int],
+) -> Part:
+    """The pairs of halves of an assessment with this seed, for others that compare halves."""
+    stratify = classifier and not params and is_labelled(y)
+    splitter = _halves_splitter(n_pairs, stratify=stratify, entropy=entropy)
+    return Part(y, splits_of(splitter, X, y, params), [*entropy, 1])
 
 
 def _permutations(

@@ -117,8 +117,8 @@ class SelectorAssessment:
     replication : StabilityInterval
         Agreement of two independent samples of half the size, with an interval about other data.
     other_data : StabilityInterval
-        Agreement of independent samples of the full size: the estimate of `agreement` with an interval about other
-        data.
+        Agreement of independent samples of the full size, see :func:`skstab.metrics.full_size_interval`: halves
+        continued by what the last doubling of the rows gave.
     score : ScoreEstimate or None
         Mean score of the bootstraps on the rows left out; None where the selector does not predict.
     chance : Chance

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any, Literal
 
@@ -16,8 +17,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skstab._checks import check_run_settings, check_support_from, is_estimator
+from skstab._engine.candidates import lone_candidate
+from skstab._engine.job import Part
 from skstab._engine.make import one_study
-from skstab._random import draw_entropy
+from skstab._engine.work import RunPlan
+from skstab._random import draw_entropy, random_parameters
 from skstab._typing import (
     CVLike,
     Estimator,
@@ -26,16 +30,22 @@ from skstab._typing import (
     RandomState,
     Scorer,
 )
+from skstab._warnings import warn_user
 from skstab.metrics import get_measure
+from skstab.model_selection._assess import halves_part, plan_of
 from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._dummy import dummy_scores
 from skstab.model_selection._recommend import check_margin
 from skstab.model_selection._resampling import is_labelled, splits_of, splitter_for
 from skstab.model_selection._scoring import check_no_measure
+from skstab.model_selection._search_runs import runs_of
 from skstab.model_selection._stability_cv import StabilityCV
-from skstab.model_selection._validation import read_data
+from skstab.model_selection._validation import check_number_of_pairs, read_data
+from skstab.runs import Runs
 
 __all__ = ["compare_selectors", "named_estimators"]
+
+_LEAST_PAIRS = 3
 
 
 @one_study()
@@ -48,6 +58,7 @@ def compare_selectors(
     scoring: str | Scorer | None = None,
     measure: MeasureLike = "nogueira",
     margin: float | Literal["one_se"] = "one_se",
+    n_pairs: int = 16,
     support_from: str = "used",
     groups: ArrayLike | None = None,
     checkpoint: str | PathLike[str] | None = None,
@@ -79,7 +90,10 @@ def compare_selectors(
         The measure of stability.
     margin : "one_se" or float, default="one_se"
         Loss of score that :meth:`SelectorComparison.recommend` accepts for more stability: a number, or one standard
-        error of the best score.
+        error of the best score, and of the difference to it.
+    n_pairs : int, default=16
+        Number of pairs of disjoint halves, the same for all selectors, by which they are compared and ranked on other
+        data: 0, or at least 3. None are run for a measure that :func:`skstab.metrics.replication_stability` refuses.
     support_from : {"used", "selector"}, default="used"
         What counts as selected in each run, as for :class:`StabilityCV`.
     groups : array-like of shape (n_samples,), default=None
@@ -105,14 +119,18 @@ def compare_selectors(
     Returns
     -------
     comparison : SelectorComparison
-        With methods `frame()`, `pvalues("stability" | "score")`, `recommend()`, `overlap()`, `agreement()` and
-        `plot()`, and the fitted :class:`StabilityCV` of each selector in `runs`.
+        With methods `frame()`, `replication()`, `pvalues("stability" | "score")`, `recommend()`, `overlap()`,
+        `agreement()` and `plot()`, and the fitted :class:`StabilityCV` of each selector in `runs`, on halves in
+        `halves`.
 
     Notes
     -----
     A run that fails is left out; tests between two selectors then use the resamples on which both succeeded.
 
-    Stabilities are those of resamples of this data set: see :func:`assess_selector` for other data.
+    `stability` is that of resamples of this data set, and biased as an answer about other data, differently for
+    different selectors: the less stable one can be significantly more stable there. `replication` compares the two
+    halves of each pair, which are independent samples. A selector that fails on too many halves has none, and a
+    warning says so.
 
     Examples
     --------
@@ -129,19 +147,20 @@ def compare_selectors(
     ...         StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=0.1, random_state=0)
     ...     ),
     ... }
-    >>> found = compare_selectors(selectors, X, y, cv=BootstrapSplit(20, random_state=0))
-    >>> found.frame()[["score", "stability", "n_features"]].round(2)
-              score  stability  n_features
+    >>> found = compare_selectors(selectors, X, y, cv=BootstrapSplit(20, random_state=0), random_state=0)
+    >>> found.frame()[["score", "stability", "replication", "n_features"]].round(2)
+              score  stability  replication  n_features
     selector
-    filter     0.95       0.95         8.0
-    lasso      0.97       0.72         8.5
+    filter     0.95       0.95         0.86         8.0
+    lasso      0.97       0.72         0.53         8.5
     """
     named = named_estimators(selectors)
     scorable = scoring is not None or all(
         hasattr(selector, "score") for selector in named.values()
     )
     _check_scoring(named, scoring, on_progress)
-    get_measure(measure)
+    chosen = get_measure(measure)
+    check_number_of_pairs(n_pairs)
     check_support_from(support_from)
     settings = check_run_settings(
         checkpoint=checkpoint,
@@ -162,30 +181,47 @@ def compare_selectors(
         for selector in named.values():
             check_scoring(selector, scoring=scoring)
     classifiers = all(is_classifier(selector) for selector in named.values())
+    entropy = draw_entropy(random_state)
     splitter = splitter_for(
         cv,
         target,
         classifier=classifiers,
         grouped=groups is not None,
-        entropy=draw_entropy(random_state),
+        entropy=entropy,
     )
-    splits = splits_of(
-        splitter, data, target, {} if groups is None else {"groups": groups}
-    )
-    settings |= {
-        "scoring": scoring,
-        "measure": measure,
-        "support_from": support_from,
-        "random_state": random_state,
-    }
-    runs = {}
+    params = {} if groups is None else {"groups": groups}
+    splits = splits_of(splitter, data, target, params)
+    part = None
+    if n_pairs and chosen.within_pairs is not None:
+        with _warning_of("selectors are"):
+            part = halves_part(
+                data,
+                target,
+                n_pairs,
+                classifier=classifiers,
+                params=params,
+                entropy=entropy,
+            )
+    runs: dict[str, StabilityCV] = {}
+    halves: dict[str, Runs | None] = {}
     for name, selector in named.items():
         try:
-            runs[name] = StabilityCV(clone(selector), cv=splits, **settings)
-            runs[name].fit(data, target)
+            runs[name] = StabilityCV(
+                clone(selector),
+                cv=splits,
+                scoring=scoring,
+                measure=measure,
+                support_from=support_from,
+                random_state=random_state,
+                **settings,
+            ).fit(data, target)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is of selectors[{name!r}].")
             raise
+        if part is not None:
+            plan = plan_of(selector, scoring, "auto", support_from, target)
+            with _warning_of(f"selector {name!r} is"):
+                halves[name] = _on_halves(plan, data, part, runs[name], **settings)
         if on_progress is not None:
             on_progress(name)
     dummy = (
@@ -198,7 +234,37 @@ def compare_selectors(
         if groups is None
         else np.unique(np.asarray(groups), return_inverse=True)[1]
     )
-    return SelectorComparison(runs, measure, margin=margin, dummy=dummy, groups=codes)
+    return SelectorComparison(
+        runs,
+        measure,
+        margin=margin,
+        dummy=dummy,
+        groups=codes,
+        halves=None if part is None else halves,
+    )
+
+
+@contextmanager
+def _warning_of(what: str) -> Iterator[None]:
+    """Halves that can't be drawn or fitted are missing, and a warning says so."""
+    try:
+        yield
+    except ValueError as error:
+        warn_user(f"{what} not compared on other data: {error}")
+
+
+def _on_halves(
+    plan: RunPlan, X: Any, part: Part, fitted: StabilityCV, **settings: Any
+) -> Runs:
+    names = random_parameters(plan.estimator, everywhere=False)
+    candidates = [lone_candidate(plan.estimator, names)]
+    columns = list(fitted.runs_.feature_names)
+    about = f"compare_selectors of {type(plan.estimator).__name__}, halves"
+    (runs,) = runs_of(plan, candidates, X, part, columns, about=about, **settings)
+    n_complete = len(runs.in_pairs()) // 2
+    if n_complete < _LEAST_PAIRS:
+        raise ValueError(f"only {n_complete} pairs of halves could be fitted")
+    return runs
 
 
 def named_estimators(selectors: Any, argument: str = "selectors") -> dict[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from html import escape
 from itertools import combinations
@@ -15,7 +15,12 @@ from skstab._checks import check_bool, is_choice, is_number, naming
 from skstab._displays import draw
 from skstab._fragility import few_rows_sentence
 from skstab._typing import Display, IntArray, MatrixLike, MeasureLike
-from skstab.metrics import StabilityTest, compare_stability, get_measure
+from skstab.metrics import (
+    StabilityTest,
+    compare_replication,
+    compare_stability,
+    get_measure,
+)
 from skstab.model_selection._agreement import (
     mean_agreement,
     mean_overlap,
@@ -31,6 +36,7 @@ from skstab.model_selection._recommend import (
     check_margin,
 )
 from skstab.model_selection._score_tests import holm, mcnemar, score_error
+from skstab.model_selection._search_results import replication_table
 from skstab.model_selection._searched import candidates_compared
 from skstab.model_selection._stability_cv import StabilityCV
 from skstab.runs import Runs
@@ -43,6 +49,9 @@ if TYPE_CHECKING:
 __all__ = ["SelectorComparison"]
 
 _INTERVALS = "stability_low, stability_high: 95% interval, resampling error; score_se: standard error, other data"
+_REPLICATION = (
+    "replication: stability over other data of half the size, with a 95% interval"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,13 +65,16 @@ class SelectorComparison:
     measure : str, callable or Measure
         The measure of stability.
     margin : "one_se" or float, default="one_se"
-        Loss of score that a recommendation accepts.
+        Loss of score that a recommendation accepts, see `recommend`.
     dummy : Scored, default=None
         Scores of predictions that ignore the features, on the same resamples; None where there are none.
     groups : ndarray of int of shape (n_samples,), default=None
         Groups of rows, which are then the independent units of tests.
     scored : dict of Scored, default=None
         Scores by selector, for runs that do not hold the losses of rows themselves.
+    halves : dict of StabilityCV or Runs, default=None
+        The same of pairs of disjoint halves, the same ones for all selectors: they are then ranked by their stability
+        over other data. None for a selector that failed there.
 
     Examples
     --------
@@ -87,6 +99,7 @@ class SelectorComparison:
     dummy: Scored | None = None
     groups: IntArray | None = None
     scored: dict[str, Scored] | None = None
+    halves: Mapping[str, StabilityCV | Runs | None] | None = None
 
     @classmethod
     def from_search(
@@ -136,9 +149,11 @@ class SelectorComparison:
         table : DataFrame
             One row per selector, indexed by its name: `score` over the resamples with a standard error `score_se` that
             is about other data (absent where nothing was scored), `stability` with its 95% interval `stability_low`,
-            `stability_high`, which is about the resampling error, the mean number `n_features` of selected features,
-            the mean seconds `fit_time` of a fit, `n_failed` runs, and whether it is `on_front`: no other selector is
-            better in one of score and stability and at least as good in the other.
+            `stability_high`, which is about the resampling error, `replication` with its 95% interval
+            `replication_low`, `replication_high`, which is about other data of half the size (absent without halves,
+            NaN where they had nothing to choose), the mean number `n_features` of selected features, the mean seconds
+            `fit_time` of a fit, `n_failed` runs, and whether it is `on_front`: no other selector is better in one of
+            score and stability (`replication`, where it is there) and at least as good in the other.
         """
         import pandas as pd
 
@@ -146,6 +161,11 @@ class SelectorComparison:
             [self._row(name, runs) for name, runs in self.runs_by_name.items()],
             index=pd.Index(self.runs, name="selector"),
         )
+        if self.halves is not None:
+            halves = {name: self._halves_of(name) for name in self.runs}
+            found = replication_table(halves, self.measure)
+            for place, column in enumerate(found, list(table).index("n_features")):
+                table.insert(place, column, found[column])
         if self._has_scores:
             front = front_of(table["score"].to_numpy(), self._merit(table).to_numpy())
             table["on_front"] = np.isin(np.arange(len(table)), front)
@@ -173,6 +193,10 @@ class SelectorComparison:
             "n_failed": runs.n_failed,
         }
 
+    def _halves_of(self, name: str) -> Runs | None:
+        held = None if self.halves is None else self.halves.get(name)
+        return held if held is None or isinstance(held, Runs) else held.runs_
+
     def _scored(self, name: str) -> Scored:
         return (
             Scored.of(self._runs_of(name)) if self.scored is None else self.scored[name]
@@ -194,7 +218,8 @@ class SelectorComparison:
     def _merit(self, table: pd.DataFrame) -> Any:
         """Stability such that more is better, and missing where nothing was ever selected."""
         sign = 1 if get_measure(self.measure).higher_is_better else -1
-        return (sign * table["stability"]).where(table["n_features"] > 0)
+        stability = "stability" if self.halves is None else "replication"
+        return (sign * table[stability]).where(table["n_features"] > 0)
 
     def overlap(self, *, measure: MeasureLike | None = None) -> pd.DataFrame:
         """Similarity of what different selectors select on the same resample.
@@ -290,7 +315,8 @@ class SelectorComparison:
         Parameters
         ----------
         of : {"stability", "score"}, default="stability"
-            What is compared. Stabilities by the paired jackknife. Accuracies by McNemar's mid-p test where every row
+            What is compared. Stabilities over resamples of this data set, by the paired jackknife (for other data see
+            :meth:`replication`). Accuracies by McNemar's mid-p test where every row
             was left out once; other scores that are a mean over rows by a t-test over rows, of the mean difference of
             their losses; any other score by a t-test over resamples with the variance 1/M + 0.2, which accounts for
             the rows that resamples share.
@@ -324,8 +350,54 @@ class SelectorComparison:
             table.loc[a, b] = table.loc[b, a] = value
         return table
 
+    def replication(self, *, adjust: bool = True) -> pd.DataFrame:
+        """Differences in the stability over other data between every two selectors, from the same pairs of halves.
+
+        Parameters
+        ----------
+        adjust : bool, default=True
+            Whether to adjust the p-values for the number of pairs of selectors (Holm).
+
+        Returns
+        -------
+        table : DataFrame
+            One row per pair of selectors, indexed by `selector` and `reference`: the `difference` of their stability
+            over other data sets of half the size, the ends `low` and `high` of its 95% interval, which is not
+            adjusted, and the `pvalue`. NaN where the halves of one of them had nothing to choose.
+
+        See Also
+        --------
+        skstab.metrics.compare_replication : The difference of two selectors.
+        """
+        import pandas as pd
+
+        if self.halves is None:
+            raise ValueError(
+                "there are no pairs of halves: give compare_selectors n_pairs of at least 3, and a measure that is "
+                "defined for two runs"
+            )
+        pairs = list(combinations(self.runs, 2))
+        found = [self._difference_on_halves(a, b) for a, b in pairs]
+        table = pd.DataFrame(
+            [(it.difference, it.low, it.high, it.pvalue) for it in found],
+            columns=["difference", "low", "high", "pvalue"],
+            index=pd.MultiIndex.from_tuples(pairs, names=["selector", "reference"]),
+        )
+        known = table["pvalue"].notna()
+        if check_bool(adjust, "adjust"):
+            table.loc[known, "pvalue"] = holm(table.loc[known, "pvalue"].to_numpy())
+        return table
+
+    def _difference_on_halves(self, a: str, b: str) -> StabilityTest:
+        first, second = self._halves_of(a), self._halves_of(b)
+        if first is None or second is None:
+            return StabilityTest(np.nan, np.nan, np.nan, np.nan, np.nan)
+        return compare_replication(first, second, measure=self.measure)
+
     def difference(self, a: str, b: str) -> StabilityTest:
         """Difference of the stabilities of two selectors, by the paired jackknife over the resamples they share.
+
+        It is about resamples of this data set; :meth:`replication` is about other data.
 
         Parameters
         ----------
@@ -356,15 +428,17 @@ class SelectorComparison:
     def recommend(
         self, *, level: float = 0.05, margin: float | Literal["one_se"] | None = None
     ) -> Recommendation:
-        """Recommend the most stable selector among those shown to score about as well as the best.
+        """Recommend the most stable selector among those that score about as well as the best.
 
         Parameters
         ----------
         level : float, default=0.05
             Level of the tests.
         margin : "one_se" or float, default=None
-            Loss of score that is acceptable; "one_se" is one standard error of the best score. None takes that of the
-            comparison.
+            Loss of score that is acceptable: a selector counts as about as good as the best where it is shown to lose
+            less (non-inferiority: the upper end of the one-sided interval of its loss, paired, is below it). "one_se"
+            is one standard error of the best score; the loss must then also be at most one standard error of the
+            *difference*. None takes that of the comparison.
 
         Returns
         -------
@@ -373,10 +447,11 @@ class SelectorComparison:
 
         Notes
         -----
-        "Not significantly worse" is not evidence of "as good". A selector counts as about as good where the upper end
-        of the one-sided interval of its loss against the best score is below the margin (non-inferiority). Where no
-        score is shown to exceed that of a dummy, which ignores the features, none is recommended. Without scores the
-        choice is by stability alone, and says so.
+        "Not significantly worse" is not evidence of "as good", hence the margin. Selectors are
+        ranked by `replication`, their stability over other data, where halves were run. Among those whose stability is
+        within one standard error of the difference to the best one, the one with the fewest features is taken.
+        Selectors that select the same features in all runs are one. Where no score is shown to exceed that of a dummy,
+        which ignores the features, none is recommended. Without scores the choice is by stability alone, and says so.
         """
         if not is_number(level, above=0, below=1):
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
@@ -385,10 +460,53 @@ class SelectorComparison:
         table["merit"] = self._merit(table)
         if not self._has_scores:
             return by_stability_alone(table)
-        scored = {name: self._scored(name) for name in self.runs}
-        return by_score(
-            table, scored, self.dummy, groups=self.groups, level=level, margin=accepted
+        twins = self._twins(table["score"].sort_values(ascending=False).index)
+        found = by_score(
+            table.drop(index=list(twins)),
+            {name: self._scored(name) for name in self.runs},
+            self.dummy,
+            groups=self.groups,
+            level=level,
+            margin=accepted,
+            is_as_stable=self._is_as_stable,
         )
+        same = [
+            f" {name} selects the same as {first} in all runs, and is not counted again."
+            for name, first in twins.items()
+        ]
+        return found._replace(reason="".join([found.reason, *same]))
+
+    def _twins(self, names: Iterable[str]) -> dict[str, str]:
+        """Selectors that selected the same in all runs as one before them, with that one."""
+        firsts: list[str] = []
+        twins = {}
+        for name in names:
+            same = [first for first in firsts if self._select_the_same(name, first)]
+            if same:
+                twins[name] = same[0]
+            else:
+                firsts.append(name)
+        return twins
+
+    def _select_the_same(self, a: str, b: str) -> bool:
+        pairs = [(self._runs_of(a), self._runs_of(b))]
+        first, second = self._halves_of(a), self._halves_of(b)
+        if first is not None and second is not None:
+            pairs.append((first, second))
+        elif first is not None or second is not None:
+            return False
+        return all(
+            np.array_equal(x.split_numbers, y.split_numbers)
+            and bool((x.tables.supports != y.tables.supports).sum() == 0)
+            for x, y in pairs
+        )
+
+    def _is_as_stable(self, most: str, other: str) -> bool:
+        """Whether one is within a standard error of the stability of the most stable one."""
+        difference = (
+            self.difference if self.halves is None else self._difference_on_halves
+        )
+        return abs(difference(most, other).statistic) <= 1
 
     def plot(self, *, ax: Any = None, **options: Any) -> Display:
         """Draw the stability of the selectors and their differences.
@@ -419,7 +537,8 @@ class SelectorComparison:
             name: few_rows_sentence(runs) for name, runs in self.runs_by_name.items()
         }
         lines = [f"{name}: {text}" for name, text in found.items() if text]
-        return "\n".join([_INTERVALS, *lines])
+        about = [_INTERVALS] if self.halves is None else [_INTERVALS, _REPLICATION]
+        return "\n".join([*about, *lines])
 
     def _repr_html_(self) -> str:
         table: str = self.frame().to_html(float_format="{:.3g}".format, na_rep="")

@@ -26,15 +26,16 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from skstab._checks import check_int, check_run_settings, check_support_from
 from skstab._decoys import exchanged_rows, pvalues_by_decoys, with_decoys
 from skstab._engine.candidates import lone_candidate
-from skstab._engine.job import Job, Part
-from skstab._engine.make import in_order, make, one_study
-from skstab._engine.work import RunPlan, collect, report_failures
+from skstab._engine.job import Part
+from skstab._engine.make import one_study
+from skstab._engine.work import RunPlan
 from skstab._matrices import group_codes
 from skstab._random import draw_entropy, random_parameters, stream
 from skstab._typing import Estimator, FloatArray, IndexArray, MatrixLike, RandomState
 from skstab._warnings import warn_user
 from skstab.model_selection._resampling import is_labelled, splits_of
 from skstab.model_selection._sample import check_lengths
+from skstab.model_selection._search_runs import runs_of
 from skstab.model_selection._split import ComplementaryPairsSplit
 from skstab.model_selection._validation import check_estimator, read_data
 from skstab.runs import Runs
@@ -282,15 +283,26 @@ def decoy_evidence(
         halves, data, target, {} if groups is None else {"groups": groups}
     )
 
-    def runs_of(model: Any, table: Any, number: int) -> Runs:
+    def on_halves(model: Any, table: Any, number: int) -> Runs:
         part = Part(target, splits, [*entropy, number])
-        return _runs(RunPlan(model, support_from=support_from), table, part, **settings)
+        plan = RunPlan(model, support_from=support_from)
+        names = random_parameters(model, everywhere=False)
+        (runs,) = runs_of(
+            plan,
+            [lone_candidate(model, names)],
+            table,
+            part,
+            _names(table),
+            about=f"decoy_evidence of {type(estimator).__name__}",
+            **settings,
+        )
+        return runs
 
     whole = _before_decoys(estimator)
     columns = np.arange(data.shape[1])
     if data.shape[1] > _EVERY and whole is None:
         ever = np.flatnonzero(
-            runs_of(estimator, data, n_draws).frequencies().to_numpy()
+            on_halves(estimator, data, n_draws).frequencies().to_numpy()
         )
         columns = _columns_with_decoys(ever, data.shape[1], stream(entropy, 2))
     model = estimator if whole is None else _twin(estimator, whole, data)
@@ -298,27 +310,8 @@ def decoy_evidence(
     for draw in range(n_draws):
         rows = exchanged_rows(data.shape[0], groups, stream(entropy, 3, draw))
         chosen = slice(None) if len(columns) == data.shape[1] else columns
-        every.append(runs_of(model, with_decoys(data, rows, chosen), draw))
+        every.append(on_halves(model, with_decoys(data, rows, chosen), draw))
     return _evidence(every, data, columns, groups)
-
-
-def _runs(plan: RunPlan, X: Any, part: Part, **settings: Any) -> Runs:
-    """What the estimator selects on each half, without a fit on all rows."""
-    names = random_parameters(plan.estimator, everywhere=False)
-    about = f"decoy_evidence of {type(plan.estimator).__name__}"
-    job = Job(plan, [lone_candidate(plan.estimator, names)], X, [part])
-    runs = [made[0] for _, made in in_order(job, make(job, about=about, **settings))]
-    n_rows, n_features = X.shape
-    found: Runs = collect(
-        runs,
-        plan,
-        part.splits,
-        n_rows=n_rows,
-        n_features=n_features,
-        feature_names=_names(X),
-    )
-    report_failures(runs, len(found), plan.error_score)
-    return found
 
 
 def _names(X: Any) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -110,11 +111,13 @@ def by_score(
     groups: IntArray | None,
     level: float,
     margin: float | Literal["one_se"],
+    is_as_stable: Callable[[Any, Any], bool],
 ) -> Recommendation:
-    """Recommend the most stable of the selectors shown to lose less than the margin.
+    """Recommend the most stable of the selectors that score about as well as the best.
 
-    `table` has for each selector `score`, `score_se`, `stability` with its interval, and `merit`, its stability such
-    that more is better, missing where nothing was selected.
+    `table` has for each selector `score`, `stability` and where it is known `replication`, with their intervals,
+    `n_features`, and `merit`, its stability such that more is better, missing where nothing was selected.
+    `is_as_stable(most, other)` says whether the second one is not clearly less stable than the first.
     """
     known = table.index[table["score"].notna() & table["merit"].notna()]
     if not len(known):
@@ -129,23 +132,31 @@ def by_score(
             None, _why_none(table, table.loc[known, "score"].idxmax(), dummy)
         )
     best = table.loc[better, "score"].idxmax()
-    accepted = (
-        float(table.loc[best, "score_se"]) if margin == "one_se" else float(margin)
-    )
-    others = [name for name in better if name != best]
+    losses = {
+        name: scored[best].minus(scored[name], groups)
+        for name in better
+        if name != best
+    }
+    accepted = float(table.loc[best, "score_se"] if margin == "one_se" else margin)
     shown = [
         name
-        for name in others
-        if scored[best].minus(scored[name], groups).upper_end(level) < accepted
+        for name, loss in losses.items()
+        if loss.upper_end(level) < accepted
+        and (loss.is_within_error or margin != "one_se")
     ]
     # Equally stable ones are distinguished by their score.
     left = table.loc[[best, *shown]].sort_values(
         ["merit", "score"], ascending=False, kind="stable"
     )
-    chosen = left.index[0]
-    return Recommendation(
-        str(chosen), _reason(table, chosen, best, shown, accepted, level)
+    top = left.index[0]
+    alike = [name for name in left.index if name == top or is_as_stable(top, name)]
+    chosen = left.loc[alike, "n_features"].idxmin()
+    bound = (
+        f"shown to lose less than {accepted:.3f} in score at the {1 - level:.0%} level"
     )
+    if margin == "one_se":
+        bound += ", and at most one standard error of the difference"
+    return Recommendation(str(chosen), _reason(table, chosen, top, best, shown, bound))
 
 
 def _better_than_dummy(
@@ -179,33 +190,44 @@ def _why_none(table: pd.DataFrame, best: Any, dummy: Scored | None) -> str:
 
 def _stability(table: pd.DataFrame, name: Any) -> str:
     row = table.loc[name]
-    if np.isnan(row["stability_low"]):
-        return f"{row['stability']:.2f}"
-    ends = f"{row['stability_low']:.2f} to {row['stability_high']:.2f}"
-    return f"{row['stability']:.2f} (95% interval {ends}, resampling error)"
+    kind, about = (
+        ("replication", "other data")
+        if "replication" in table
+        else ("stability", "resampling error")
+    )
+    if np.isnan(row[f"{kind}_low"]):
+        return f"{row[kind]:.2f}"
+    ends = f"{row[f'{kind}_low']:.2f} to {row[f'{kind}_high']:.2f}"
+    return f"{row[kind]:.2f} (95% interval {ends}, {about})"
 
 
 def _reason(
-    table: pd.DataFrame,
-    chosen: Any,
-    best: Any,
-    shown: list[Any],
-    margin: float,
-    level: float,
+    table: pd.DataFrame, chosen: Any, top: Any, best: Any, shown: list[Any], bound: str
 ) -> str:
-    bound = f"less than {margin:.3f} in score at the {1 - level:.0%} level"
+    """Why one is chosen of those that are `shown` to be about as good as the `best`, of which `top` is most stable."""
     score, stability = f"{table.loc[chosen, 'score']:.3f}", _stability(table, chosen)
-    if chosen != best:
-        sentence = (
-            f"Take {chosen}: its stability of {stability} is the best among the selectors shown to lose {bound}. It "
-            f"scores {score} against {table.loc[best, 'score']:.3f} of {best}"
-        )
+    if chosen == best:
+        others = "and no other was"
+        if shown:
+            others = (
+                "and it is more stable than all that were"
+                if top == best
+                else "and those that are more stable are not clearly so, of the ones"
+            )
+        sentence = f"it has the best score, {score}, {others} {bound}. Its stability is {stability}"
     else:
-        others = (
-            "and it is more stable than all that were" if shown else "and no other was"
+        which = (
+            "is the best"
+            if chosen == top
+            else f"is within a standard error of that of {top}, the best"
         )
-        reason = f"it has the best score, {score}, {others} shown to lose {bound}"
-        sentence = f"Take {chosen}: {reason}. Its stability is {stability}"
-    unknown = [str(name) for name in table.index if name not in shown and name != best]
-    rest = f". Not shown to be about as good: {', '.join(unknown)}" if unknown else ""
-    return f"{sentence}{rest}."
+        sentence = (
+            f"its stability of {stability} {which} among the selectors {bound}. It scores {score} against "
+            f"{table.loc[best, 'score']:.3f} of {best}"
+        )
+    if chosen != top:
+        sizes = table["n_features"]
+        sentence += f". It selects fewer features, {sizes[chosen]:.3g} against {sizes[top]:.3g} of {top}"
+    rest = [str(name) for name in table.index if name not in shown and name != best]
+    unknown = f". Not shown to be about as good: {', '.join(rest)}" if rest else ""
+    return f"Take {chosen}: {sentence}{unknown}."

@@ -49,6 +49,7 @@ from skstab._typing import (
 )
 from skstab._undo import left_as_it_was
 from skstab.metrics import Measure, get_measure
+from skstab.model_selection._assess import halves_part
 from skstab.model_selection._pareto import ParetoRefit
 from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import front_beside_diagram
@@ -64,6 +65,7 @@ from skstab.model_selection._search_results import (
     choice_of,
     choose,
     front_table,
+    replication_table,
     results_table,
 )
 from skstab.model_selection._search_runs import (
@@ -71,6 +73,7 @@ from skstab.model_selection._search_runs import (
     Refit,
     refit_each,
     report_failures,
+    runs_of,
 )
 from skstab.model_selection._validation import check_rows, check_stability_search
 
@@ -119,6 +122,9 @@ class StabilitySearchCV(
         How to choose the candidate that is refitted on all rows: a strategy of :class:`ParetoRefit` for the first score
         and the first measure (without any score, the most stable candidate); a :class:`ParetoRefit`; the name of a
         score or a measure, of which the largest value is chosen; or a function of `cv_results_` that returns an index.
+    n_pairs : int, default=0
+        Number of pairs of disjoint halves on which the candidates on the front are fitted in addition, which compares
+        them on other data (see :func:`compare_selectors`): 0 for none, or at least 3.
     support_from : {"used", "selector"}, default="used"
         What counts as selected in each run, as for :class:`StabilityCV`.
     checkpoint : str or path-like, default=None
@@ -154,7 +160,10 @@ class StabilitySearchCV(
     runs_ : list of Runs
         What the runs of each candidate selected. The losses of single rows are not kept.
     front_ : DataFrame
-        The candidates that no other one beats in both score and stability, from the best score to the most stable.
+        The candidates that no other one beats in both score and stability, from the best score to the most stable;
+        with `n_pairs` also their `replication` with its interval, `replication_low` and `replication_high`.
+    halves_ : dict of Runs
+        What the candidates on the front selected on the pairs of halves, by their number; only with `n_pairs`.
     best_index_ : int
         The chosen candidate.
     best_params_ : dict
@@ -220,6 +229,7 @@ class StabilitySearchCV(
         scoring: ScoringLike = None,
         measures: MeasureLike | Sequence[MeasureLike] = ("nogueira",),
         refit: str | Callable[[Mapping[str, Any]], Any] = "one_se",
+        n_pairs: int = 0,
         support_from: str = "used",
         checkpoint: str | PathLike[str] | None = None,
         max_seconds: float | None = None,
@@ -236,6 +246,7 @@ class StabilitySearchCV(
         self.scoring = scoring
         self.measures = measures
         self.refit = refit
+        self.n_pairs = n_pairs
         self.support_from = support_from
         self.checkpoint = checkpoint
         self.max_seconds = max_seconds
@@ -297,6 +308,9 @@ class StabilitySearchCV(
         )
         self._choose([column_name(measure) for measure in measures])
         self._refit_best(candidates[self.best_index_], plan, X, y)
+        self.__dict__.pop("halves_", None)
+        if self.n_pairs:
+            self._run_halves(plan, candidates, X, y, routed.splitter.split)
 
     def _plan(self, routed: Bunch, y: Any) -> RunPlan:
         """Gather what all resamples have in common."""
@@ -360,6 +374,35 @@ class StabilitySearchCV(
             for place, runs in in_order(job, made):
                 gathered.add(runs, splits[place.split][1])
         return gathered
+
+    def _run_halves(
+        self,
+        plan: RunPlan,
+        candidates: Sequence[Candidate],
+        X: Any,
+        y: Any,
+        params: dict[str, Any],
+    ) -> None:
+        """Run the candidates on the front on pairs of halves."""
+        on_front = [int(number) for number in self.front_.index]
+        part = halves_part(
+            X,
+            y,
+            self.n_pairs,
+            classifier=is_classifier(self.estimator),
+            params=params,
+            entropy=self._entropy,
+        )
+        runs = runs_of(
+            plan,
+            [candidates[number] for number in on_front],
+            X,
+            part,
+            self.runs_[self.best_index_].feature_names,
+            about=f"StabilitySearchCV of {type(self.estimator).__name__}, halves",
+            **run_settings_of(self),
+        )
+        self.halves_ = dict(zip(on_front, runs, strict=True))
 
     def _keep(
         self,
@@ -426,7 +469,16 @@ class StabilitySearchCV(
     def front_(self) -> pd.DataFrame:
         """The candidates on the front of score and stability."""
         check_is_fitted(self)
-        return front_table(self, *self._axes)
+        table = front_table(self, *self._axes)
+        halves = getattr(self, "halves_", None)
+        if halves is None:
+            return table
+        measure = next(
+            measure
+            for measure in listed_measures(self.measures)
+            if column_name(get_measure(measure)) == self._axes[1]
+        )
+        return table.join(replication_table(halves, measure))
 
     def _refit_best(self, best: Candidate, plan: RunPlan, X: Any, y: Any) -> None:
         estimator = seeded(best.estimator, best.seeds, self._seed_of_refit())

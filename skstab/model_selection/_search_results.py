@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skstab._typing import FloatArray
+from skstab._typing import FloatArray, MeasureLike
 from skstab._warnings import warn_user
 from skstab.model_selection._pareto import STRATEGIES, ParetoRefit, best_by, column
 from skstab.model_selection._search_table import search_table
@@ -18,7 +18,13 @@ from skstab.runs import Runs
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["choice_of", "choose", "front_table", "results_table"]
+__all__ = [
+    "choice_of",
+    "choose",
+    "front_table",
+    "replication_table",
+    "results_table",
+]
 
 # -- the table ---------------------------------------------------------------------------------------------------------
 
@@ -200,3 +206,22 @@ def front_table(search: Any, score: str | None, stability: str) -> pd.DataFrame:
         )
     table.insert(0, "n_features", column(results, "n_features")[table.index])
     return pd.concat([settings.loc[table.index].set_axis(table.index), table], axis=1)
+
+
+def replication_table(
+    halves: Mapping[Any, Runs | None], measure: MeasureLike
+) -> pd.DataFrame:
+    """Stability over other data, with its interval; NaN where halves had nothing to choose, or failed."""
+    import pandas as pd
+
+    rows = {}
+    for name, runs in halves.items():
+        found = None if runs is None else runs.replication(measure)
+        is_known = found is not None and not np.isnan(found.standard_error)
+        rows[name] = (
+            (found.estimate, found.low, found.high)
+            if found is not None and is_known
+            else (np.nan,) * 3
+        )
+    columns = ["replication", "replication_low", "replication_high"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -11,14 +12,17 @@ import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
 from skstab._engine.candidates import Candidate, Family
+from skstab._engine.job import Job, Part
+from skstab._engine.make import in_order, make
 from skstab._engine.outcomes import Run
 from skstab._engine.walk import Fitted
 from skstab._engine.work import RunPlan, collect, counts_of_rows
+from skstab._engine.work import report_failures as report_runs
 from skstab._typing import FloatArray
 from skstab._warnings import describe, warn_user
 from skstab.runs import Runs, why_no_support
 
-__all__ = ["Gathered", "Refit", "refit_each", "report_failures"]
+__all__ = ["Gathered", "Refit", "refit_each", "report_failures", "runs_of"]
 
 
 # -- all rows ----------------------------------------------------------------------------------------------------------
@@ -154,6 +158,31 @@ class Gathered:
             row_counts=self.row_counts,
             **declared,
         )
+
+
+def runs_of(
+    plan: RunPlan,
+    candidates: Sequence[Candidate],
+    X: Any,
+    part: Part,
+    names: Sequence[str] | None,
+    **settings: Any,
+) -> list[Runs]:
+    """The runs of each candidate, without a fit on all rows; what failed is told once."""
+    job = Job(plan, candidates, X, [part])
+    gathered = Gathered(plan, candidates, X.shape[0])
+    with closing(make(job, **settings)) as made:
+        for place, runs in in_order(job, made):
+            gathered.add(runs, part.splits[place.split][1])
+    every = [run for runs in gathered.runs for run in runs]
+    found = [
+        gathered.collect(
+            number, part.splits, n_features=X.shape[1], feature_names=names
+        )
+        for number in range(len(candidates))
+    ]
+    report_runs(every, min(map(len, found)), plan.error_score)
+    return found
 
 
 def report_failures(

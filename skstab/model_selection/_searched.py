@@ -40,9 +40,13 @@ def candidates_compared(
         for number, name in enumerate(listed)
         if len(search.runs_[number]) > 1
     }
+    of_front = getattr(search, "halves_", {})
+    halves = {name: of_front.get(number) for name, number in done.items()}
     score = next(iter(search.runs_[next(iter(done.values()))].scores), None)
     return {
         "runs": {name: search.runs_[number] for name, number in done.items()},
+        # Without those of all, they would be ranked by different things.
+        "halves": halves if all(halves.values()) else None,
         "measure": listed_measures(search.measures)[0],
         "dummy": None if score is None else _dummy(search, X, y, groups),
         "groups": None

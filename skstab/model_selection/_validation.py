@@ -85,6 +85,7 @@ def check_stability_search(search: Any) -> None:
                 "None or an int of at least 1",
                 lambda value: value is None or is_int(value, 1),
             ),
+            "n_pairs": ("0 or an int of at least 3", _is_number_of_pairs),
             "refit": (
                 "a string or a callable",
                 lambda value: isinstance(value, str) or callable(value),
@@ -95,6 +96,16 @@ def check_stability_search(search: Any) -> None:
             ),
         },
     )
+
+
+def _is_number_of_pairs(value: Any) -> bool:
+    return is_int(value, 0) and value not in (1, 2)
+
+
+def check_number_of_pairs(n_pairs: Any) -> None:
+    """Check that no pairs of halves are wanted, or enough of them to be compared."""
+    if not _is_number_of_pairs(n_pairs):
+        raise ValueError(f"n_pairs must be 0 or an int of at least 3, got {n_pairs!r}")
 
 
 def _is_grid(value: Any) -> bool:

@@ -12,6 +12,8 @@ from scipy import sparse, stats
 
 from skstab.metrics import (
     StabilityInterval,
+    StabilityTest,
+    compare_replication,
     compare_stability,
     full_size_interval,
     get_measure,
@@ -130,9 +132,8 @@ def test_ties_at_random_are_broken_anew_in_each_pair():
 def test_a_new_average_over_pairs_is_served_without_a_kernel_for_pairs():
     plain = pairwise(jaccard_row_sums, name="plain", kind="subset", bounds=(0.0, 1.0))
     z = draw(16, 0)
-    assert (
-        replication_stability(z, measure=plain).low
-        == replication_stability(z, measure="jaccard").low
+    assert replication_stability(z, measure=plain).low == pytest.approx(
+        replication_stability(z, measure="jaccard").low
     )
 
 
@@ -280,20 +281,50 @@ def least_deviation(name, data, level):
     return abs(similar[0] - similar[1]) * np.sqrt(p * (1 - p))
 
 
+def odd_part(name, data):
+    """How much more typical the first half of each pair is, by what all halves are without the one and the other."""
+    m = len(data)
+    without = [
+        stability_score(np.delete(data, run, axis=0), measure=name) for run in range(m)
+    ]
+    return (m - 1) / 2 * (np.array(without[1::2]) - np.array(without[::2]))
+
+
+def parts(name, data, level):
+    least = least_deviation(name, data, level) ** 2
+    even = np.var(pair_values(name, data).values, ddof=1)
+    odd = np.mean(odd_part(name, data) ** 2)
+    return max(even, least) + max(odd, least)
+
+
+def on_the_scale(x):
+    return np.arcsin(np.sqrt(np.clip((x + 0.1) / 1.2, 0, 1)))
+
+
+def slope(x):
+    x = np.clip(x, 0, 1)
+    return (on_the_scale(x + 1e-6) - on_the_scale(x - 1e-6)) / 2e-6
+
+
+def ends(centre, error, n_pairs, level):
+    """Ends of an interval on the scale of the arcsine."""
+    half = stats.t(n_pairs - 1).ppf((1 + level) / 2) * error
+    angles = np.clip(on_the_scale(centre) + np.array([-half, half]), 0, np.pi / 2)
+    low, high = np.sin(angles) ** 2 * 1.2 - 0.1
+    return min(low, centre), max(high, centre)
+
+
 @pytest.mark.parametrize("name", SERVED)
 def test_the_interval_is_the_formula(name):
     data, n_pairs = data_for(name, m=16), 8
-    estimate, values = pair_values(name, data)
-    error = max(np.std(values, ddof=1), least_deviation(name, data, 0.9)) * np.sqrt(
-        1 / n_pairs + 1
+    estimate = pair_values(name, data).estimate
+    error = np.sqrt(0.35 * parts(name, data, 0.9) * slope(estimate) ** 2 + 0.0002)
+    low, high = np.clip(
+        ends(estimate, error, n_pairs, 0.9), *get_measure(name).range(2)
     )
-    half = stats.t(n_pairs - 1).ppf(0.95) * error
-    low, high = get_measure(name).range(2)
     found = replication_stability(data, measure=name, confidence_level=0.9)
-    assert found.standard_error == pytest.approx(error)
-    assert (found.low, found.high) == pytest.approx(
-        (max(estimate - half, low), min(estimate + half, high))
-    )
+    assert found.standard_error == pytest.approx(error / slope(estimate))
+    assert (found.low, found.high) == pytest.approx((low, high))
     assert (found.estimate, found.method, found.about) == (
         pytest.approx(estimate),
         "replication",
@@ -302,16 +333,42 @@ def test_the_interval_is_the_formula(name):
     assert found.confidence_level == 0.9
 
 
+@pytest.mark.parametrize("name", [n for n in SERVED if is_average_over_pairs(n)])
+def test_a_half_is_typical_by_its_mean_similarity_with_halves_of_other_pairs(name):
+    data = data_for(name, m=10)
+    similarity = np.array(
+        [
+            [stability_score(data[[i, j]], measure=name) for j in range(10)]
+            for i in range(10)
+        ]
+    )
+    others = np.arange(10)[:, None] // 2 != np.arange(10) // 2
+    typical = (similarity * others).sum(axis=1) / others.sum(axis=1)
+    assert odd_part(name, data) == pytest.approx(typical[::2] - typical[1::2])
+
+
+def test_sets_are_typical_by_a_sum_of_weights_of_features():
+    """u(H) = ½ Σ w_f [f ∈ H], w_f = (2 p_f − 2K/d − Φ (1 − 2K/d)) / v, to the first order."""
+    z = draw(400, 0, np.repeat([0.9, 0.6, 0.3, 0.02], [4, 4, 4, 28]))
+    d, p = z.shape[1], z.mean(axis=0)
+    k, phi = p.sum(), stability_score(z)
+    weight = (2 * p - 2 * k / d - phi * (1 - 2 * k / d)) / (k - k**2 / d)
+    u = z @ weight / 2
+    assert odd_part("nogueira", z) == pytest.approx(u[::2] - u[1::2], abs=0.005)
+    assert np.std(u) > 0.05
+
+
 @pytest.mark.parametrize(("k", "d"), [(1, 2), (5, 40), (30, 40)])
 def test_pairs_that_are_all_alike_do_not_promise_that_others_are(k, d):
     alike = np.tile(np.arange(d) < k, (32, 1))
     found = replication_stability(alike)
     p = 1 - 0.05 ** (1 / 16)
-    error = np.sqrt(p * (1 - p)) / (k - k**2 / d) * np.sqrt(1 / 16 + 1)
-    assert found.standard_error == pytest.approx(error)
+    parts = 2 * p * (1 - p) / (k - k**2 / d) ** 2
+    error = np.sqrt(0.35 * parts * slope(1) ** 2 + 0.0002)
+    assert found.standard_error == pytest.approx(error / slope(1))
     assert (found.estimate, found.high) == (1, 1)
-    assert found.low == pytest.approx(max(1 - stats.t(15).ppf(0.975) * error, -1))
-    assert full_size_interval(alike, alike).standard_error > error
+    assert found.low == pytest.approx(ends(1, error, 16, 0.95)[0])
+    assert full_size_interval(alike, alike).standard_error > found.standard_error
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -324,40 +381,96 @@ def test_halves_that_never_agree_on_their_one_feature_do_not_promise_that_others
     found = replication_stability(~z if turned else z)
     assert found.estimate < 0
     assert found.high > 0.25
-    assert found.standard_error == pytest.approx(
-        least_deviation("nogueira", z, 0.95) * np.sqrt(1 / 16 + 1)
-    )
 
 
-def test_the_full_size_interval_is_the_formula():
-    halves, whole = draw(16, 0), draw(30, 1, P**0.8)
-    half = (
-        stats.t(7).ppf(0.975)
-        * np.std(pair_values("nogueira", halves).values, ddof=1)
-        * np.sqrt(1 / 8 + 2)
+def full_size_centre(halves, quarters, bootstraps):
+    half, quarter = np.clip([halves, quarters], 0.03, 0.97)
+    gain = np.clip(np.log(half / (1 - half)) - np.log(quarter / (1 - quarter)), 0, 2.5)
+    odds = half / (1 - half) * np.exp(0.75 * gain)
+    expected = max(2 * halves / (1 + halves), odds / (1 + odds))
+    return (expected + bootstraps) / 2 if bootstraps > halves else expected
+
+
+@pytest.mark.parametrize("power", [0.3, 1, 4])
+@pytest.mark.parametrize("quarters", [None, draw(16, 2, P**2), draw(16, 2, P**0.5)])
+def test_the_full_size_interval_is_the_formula(power, quarters):
+    halves, whole = draw(16, 0), draw(30, 1, P**power)
+    estimate = replication_stability(halves).estimate
+    fewer = estimate if quarters is None else replication_stability(quarters).estimate
+    found = full_size_interval(whole, halves, quarters=quarters)
+    centre = full_size_centre(estimate, fewer, stability_score(whole))
+    error = np.sqrt(
+        0.35 * parts("nogueira", halves, 0.95) * slope(estimate) ** 2 + 0.006
     )
-    found = full_size_interval(whole, halves)
-    estimate = stability_score(whole)
-    assert found.estimate == estimate
-    assert (found.low, found.high) == pytest.approx(
-        (max(estimate - half, -1 / 29), min(estimate + half, 1))
-    )
+    assert found.estimate == pytest.approx(centre)
+    assert (found.low, found.high) == pytest.approx(ends(centre, error, 8, 0.95))
+    assert found.standard_error == pytest.approx(error / slope(centre))
     assert (found.method, found.about) == ("full size", "other data")
-    assert found.low < replication_stability(halves).low
 
 
-def test_the_full_size_interval_reaches_down_to_that_of_replication():
-    """Bootstraps that agree, and halves that do not: the bootstrap overstates what other data would show."""
-    halves, whole = (
-        draw(32, 0, np.full(100, 0.05)),
-        draw(30, 1, np.repeat([0.95, 0.01], [10, 90])),
+def test_bootstraps_below_the_halves_do_not_matter():
+    halves = draw(32, 0)
+    low, lower = (
+        full_size_interval(draw(30, 1, np.full(100, share)), halves)
+        for share in (0.2, 0.4)
     )
-    found, replication = (
-        full_size_interval(whole, halves),
-        replication_stability(halves),
+    assert low == lower
+
+
+# -- two selectors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nogueira", "jaccard", "effective", "canberra"])
+def test_the_difference_of_two_selectors_is_the_formula(name):
+    a, b = data_for(name, m=16, seed=0), data_for(name, m=16, seed=1)
+    x, y = pair_values(name, a), pair_values(name, b)
+    least = max(least_deviation(name, z, 0.9) for z in (a, b)) ** 2
+    even = np.var(x.values - y.values, ddof=1)
+    odd = np.mean((odd_part(name, a) - odd_part(name, b)) ** 2)
+    error = np.sqrt(0.35 * (max(even, least) + max(odd, least)) + 0.0002)
+    found = compare_replication(a, b, measure=name, confidence_level=0.9)
+    assert found.difference == pytest.approx(x.estimate - y.estimate)
+    assert found.statistic == pytest.approx(found.difference / error)
+    assert found.pvalue == pytest.approx(2 * stats.t(7).sf(abs(found.statistic)))
+    half = stats.t(7).ppf(0.95) * error
+    assert (found.low, found.high) == pytest.approx(
+        (found.difference - half, found.difference + half)
     )
-    assert found.low == max(replication.low, -1 / 29)
-    assert found.low < found.estimate - (found.high - found.estimate)
+    turned = compare_replication(b, a, measure=name, confidence_level=0.9)
+    assert turned.difference == pytest.approx(-found.difference)
+    assert turned.pvalue == pytest.approx(found.pvalue)
+
+
+def test_selectors_that_select_the_same_do_not_differ():
+    z = draw(16, 0)
+    for other in (z, sparse.csr_array(z)):
+        assert compare_replication(z, other) == StabilityTest(0, 1, 0, 0, 0)
+    alike = np.tile(np.arange(40) < 5, (16, 1))
+    found = compare_replication(alike, np.roll(alike, 1, axis=1))
+    assert found.difference == 0
+    assert found.low < -0.1
+
+
+def test_selectors_are_compared_on_the_pairs_that_both_have():
+    a, b = draw(16, 0), draw(16, 1, P**2)
+    pairs, kept = np.arange(16) // 2, np.delete(np.arange(16), 3)
+    found = compare_replication(
+        Runs(a, pairs=pairs, split_numbers=range(16)),
+        Runs(b[kept], pairs=pairs[kept], split_numbers=kept),
+    )
+    rest = np.delete(np.arange(16), [2, 3])
+    assert found == compare_replication(a[rest], b[rest])
+    with pytest.raises(ValueError, match="b can't be used: the runs are not of"):
+        compare_replication(Runs(a, pairs=pairs), Runs(b))
+    with pytest.raises(ValueError, match="same pairs of halves, got 16 and 14 runs"):
+        compare_replication(a, b[:14])
+
+
+def test_halves_that_had_nothing_to_choose_give_no_test_of_a_difference():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = compare_replication(draw(16, 0), np.zeros((16, 100)))
+    assert np.isnan([found.statistic, found.pvalue, found.low, found.high]).all()
 
 
 def test_only_the_two_runs_of_a_pair_are_compared():

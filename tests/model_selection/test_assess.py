@@ -59,7 +59,21 @@ def test_replication_is_within_pairs_of_disjoint_halves(found):
     assert len(found.halves) == 32
     assert found.replication == replication_stability(found.halves.supports)
     assert found.replication.about == "other data"
-    assert found.other_data == full_size_interval(found.runs, found.halves)
+
+
+def test_the_full_size_continues_what_the_curve_shows(found):
+    quarter, half = np.clip(found.curve["stability"].iloc[-2:], 0.03, 0.97)
+    gain = np.log(half / (1 - half)) - np.log(quarter / (1 - quarter))
+    odds = half / (1 - half) * np.exp(0.75 * np.clip(gain, 0, 2.5))
+    phi = found.replication.estimate
+    expected = max(2 * phi / (1 + phi), odds / (1 + odds))
+    if found.agreement.estimate > phi:
+        expected = (expected + found.agreement.estimate) / 2
+    assert found.other_data.estimate == pytest.approx(expected)
+    assert found.other_data.method == "full size"
+    # Without the curve the halves alone are continued, which is another estimate here.
+    alone = full_size_interval(found.runs, found.halves)
+    assert found.other_data.estimate > alone.estimate
 
 
 def test_the_refit_is_what_the_selector_takes_on_all_rows(found):

@@ -1,6 +1,8 @@
 """`compare_selectors` against plain loops, statsmodels, and tests computed by hand."""
 
 import re
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from math import comb
 from typing import ClassVar
@@ -52,14 +54,26 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from statsmodels.stats.multitest import multipletests
 
 from skstab.metrics import (
+    compare_replication,
     compare_stability,
     get_measure,
     jaccard_stability,
+    replication_stability,
     stability_interval,
     stability_score,
 )
-from skstab.model_selection import BootstrapSplit, StabilityCV, compare_selectors
+from skstab.model_selection import (
+    BootstrapSplit,
+    SelectorComparison,
+    StabilityCV,
+    assess_selector,
+    compare_selectors,
+)
+from skstab.model_selection._recommend import Scored
 from skstab.model_selection._score_tests import holm, mcnemar
+from skstab.runs import Runs
+
+without_halves = partial(compare_selectors, n_pairs=0)
 
 N, D = 60, 12
 CV = BootstrapSplit(8, random_state=0)
@@ -133,7 +147,7 @@ SCRIPT_CV = ShuffleSplit(20, test_size=4, random_state=0)
 
 
 def scripted(selectors, **params):
-    return compare_selectors(selectors, SCRIPT_X, cv=SCRIPT_CV, **params)
+    return without_halves(selectors, SCRIPT_X, cv=SCRIPT_CV, **params)
 
 
 def corrected_pvalue(differences, share=0.2):
@@ -186,7 +200,7 @@ def raw(found, of):
 @pytest.fixture(scope="module")
 def compared():
     X, y = make_data()
-    return compare_selectors(classifiers(), X, y, cv=CV)
+    return without_halves(classifiers(), X, y, cv=CV)
 
 
 # -- the resamples -----------------------------------------------------------------------------------------------------
@@ -237,7 +251,7 @@ def recorders(*names):
 )
 def test_every_selector_sees_the_same_resamples(rows, cv):
     X, y = numbered()
-    compare_selectors(recorders("a", "b", "c"), X, y, cv=cv)
+    without_halves(recorders("a", "b", "c"), X, y, cv=cv)
     assert rows.trained["a"] == rows.trained["b"] == rows.trained["c"]
     assert rows.predicted["a"] == rows.predicted["b"] == rows.predicted["c"]
     assert len(set(rows.trained["a"])) == len(rows.trained["a"])
@@ -249,7 +263,7 @@ def test_every_selector_sees_the_same_resamples(rows, cv):
 def test_the_resamples_are_those_of_the_splitter(rows, as_cv):
     X, y = numbered()
     splits = list(CV.split(X, y))
-    compare_selectors(recorders("a", "b"), X, y, cv=as_cv(splits))
+    without_halves(recorders("a", "b"), X, y, cv=as_cv(splits))
     for name in "ab":
         # The refit on all rows, and each run once.
         assert sorted(rows.trained[name]) == sorted(
@@ -261,7 +275,7 @@ def test_the_resamples_are_those_of_the_splitter(rows, as_cv):
 def test_default_resamples_are_stratified_bootstraps_for_classifiers(rows):
     X, _ = numbered()
     y = np.repeat([0, 1, 2], [45, 10, 5])
-    found = compare_selectors(recorders("a", "b"), X, y, random_state=0)
+    found = without_halves(recorders("a", "b"), X, y, random_state=0)
     assert found.runs["a"].n_splits_ == found.runs["b"].n_splits_ == 50
     for train in rows.trained["b"]:
         np.testing.assert_array_equal(np.bincount(y[list(train)]), [45, 10, 5])
@@ -272,7 +286,7 @@ def test_default_resamples_are_stratified_bootstraps_for_classifiers(rows):
 
 def test_default_resamples_are_plain_bootstraps_for_others():
     X, y = make_regression(N, D, n_informative=4, random_state=0)
-    found = compare_selectors({"a": Lasso(1.0), "b": Lasso(5.0)}, X, y, random_state=0)
+    found = without_halves({"a": Lasso(1.0), "b": Lasso(5.0)}, X, y, random_state=0)
     trains = [train for train, _ in found.runs["a"].cv]
     assert [len(train) for train in trains] == [N] * 50
     assert all(len(set(train)) < N for train in trains)
@@ -284,7 +298,7 @@ def test_default_resamples_are_plain_bootstraps_for_others():
 def test_groups_reach_the_splitter(rows, cv):
     X, y = numbered()
     groups = np.random.default_rng(0).permutation(np.repeat(np.arange(12), 5))
-    compare_selectors(recorders("a", "b"), X, y, cv=cv, groups=groups)
+    without_halves(recorders("a", "b"), X, y, cv=cv, groups=groups)
     expected = [tuple(train) for train, _ in cv.split(X, y, groups)]
     for name in "ab":
         assert set(expected) <= set(rows.trained[name])
@@ -308,7 +322,7 @@ def test_an_int_random_state_gives_the_same_for_any_number_of_jobs():
     X, y = make_data()
     found = {
         (seed, n_jobs): results_of(
-            compare_selectors(
+            without_halves(
                 random_selectors(), X, y, cv=5, random_state=seed, n_jobs=n_jobs
             )
         )
@@ -326,7 +340,7 @@ def test_random_state_seeds_the_default_resamples(rows):
     drawn = []
     for seed in (0, 0, 1):
         rows.trained.clear()
-        compare_selectors(recorders("a", "b"), X, y, random_state=seed)
+        without_halves(recorders("a", "b"), X, y, random_state=seed)
         drawn.append(rows.trained["a"])
     assert drawn[0] == drawn[1]
     assert len(set(drawn[0]) & set(drawn[2])) == 1  # the whole sample
@@ -335,7 +349,7 @@ def test_random_state_seeds_the_default_resamples(rows):
 def test_the_selectors_themselves_are_left_alone():
     X, y = make_data()
     selectors = classifiers()
-    compare_selectors(selectors, X, y, cv=3)
+    without_halves(selectors, X, y, cv=3)
     assert not hasattr(selectors["lasso"], "coef_")
     assert not hasattr(selectors["filter"][0], "scores_")
     assert list(selectors) == list(classifiers())
@@ -352,7 +366,7 @@ def test_frame_equals_runs_made_by_hand(scoring, measure):
     X, y = make_data()
     selectors = classifiers()
     splits = list(CV.split(X, y))
-    found = compare_selectors(selectors, X, y, cv=CV, scoring=scoring, measure=measure)
+    found = without_halves(selectors, X, y, cv=CV, scoring=scoring, measure=measure)
     frame = found.frame()
     assert list(frame.index) == list(selectors)
     assert frame.index.name == "selector"
@@ -394,7 +408,7 @@ def test_on_front_equals_brute_force():
     X, y = make_data()
     selectors = {f"filter {k}": filter_of(k) for k in range(1, 10)}
     selectors["copy"] = filter_of(1)
-    frame = compare_selectors(selectors, X, y, cv=CV).frame()
+    frame = without_halves(selectors, X, y, cv=CV).frame()
     expected = front_by_force(frame["score"], frame["stability"])
     assert 1 < sum(expected) < len(expected) - 1
     assert frame["on_front"].tolist() == expected
@@ -420,7 +434,7 @@ def test_regression():
         "neg_mean_absolute_error": lambda y, p: np.abs(y - p),
     }
     for scoring, row_loss in loss.items():
-        found = compare_selectors(selectors, X, y, cv=CV, scoring=scoring)
+        found = without_halves(selectors, X, y, cv=CV, scoring=scoring)
         scores = {
             name: scores_of(model, X, y, splits, scoring or "r2")
             for name, model in selectors.items()
@@ -488,7 +502,7 @@ def test_stabilities_are_compared_in_pairs(measure):
         "lasso": l1_logistic(),
         "dense lasso": l1_logistic(1.0),
     }
-    found = compare_selectors(selectors, X, y, cv=CV, measure=measure)
+    found = without_halves(selectors, X, y, cv=CV, measure=measure)
     splits = list(CV.split(X, y))
     tables = {}
     for name, selector in selectors.items():
@@ -534,7 +548,7 @@ def test_scores_that_are_means_over_rows_are_compared_row_by_row(cv):
     X, y = make_data()
     splits = list(cv.split(X, y))
     selectors = classifiers()
-    found = compare_selectors(selectors, X, y, cv=splits)
+    found = without_halves(selectors, X, y, cv=splits)
     losses = {
         name: losses_of(selector, X, y, splits, is_wrong)
         for name, selector in selectors.items()
@@ -548,7 +562,7 @@ def test_other_scores_are_compared_by_the_t_test_with_a_larger_variance(scoring)
     X, y = make_data()
     splits = list(CV.split(X, y))
     selectors = {"a": filter_of(1), "b": filter_of(5)}
-    found = compare_selectors(selectors, X, y, cv=splits, scoring=scoring)
+    found = without_halves(selectors, X, y, cv=splits, scoring=scoring)
     a, b = (
         scores_of(selector, X, y, splits, scoring) for selector in selectors.values()
     )
@@ -562,7 +576,7 @@ def test_rows_of_one_group_are_one_unit():
     groups = np.arange(N) // 3
     selectors = {"a": filter_of(1), "b": filter_of(5)}
     cv = GroupKFold(5)
-    found = compare_selectors(
+    found = without_halves(
         selectors, X, y, cv=cv, groups=groups, scoring="balanced_accuracy"
     )
     a, b = (found.runs[name].runs_.row_losses["balanced_accuracy"] for name in "ab")
@@ -624,7 +638,7 @@ def test_scores_of_folds_are_compared_by_mcnemar(cv, labels):
         "one": filter_of(1),
         "off": filter_of(3, GaussianNB(priors=[0.05, 0.95])),
     }
-    found = compare_selectors(selectors, X, y, cv=cv)
+    found = without_halves(selectors, X, y, cv=cv)
     predictions = {
         name: cross_val_predict(selector, X, y, cv=cv)
         for name, selector in selectors.items()
@@ -649,7 +663,7 @@ def test_mcnemar_of_several_labels_is_about_rows_that_are_wholly_right():
             SelectFromModel(tree, max_features=5, threshold=-np.inf), tree
         ),
     }
-    found = compare_selectors(selectors, X, y, cv=KFold(4))
+    found = without_halves(selectors, X, y, cv=KFold(4))
     right = [
         (cross_val_predict(s, X, y, cv=KFold(4)) == y).all(axis=1)
         for s in selectors.values()
@@ -661,7 +675,7 @@ def test_mcnemar_of_several_labels_is_about_rows_that_are_wholly_right():
 
 def test_mcnemar_of_classifiers_that_err_on_the_same_rows():
     X, y = make_data()
-    found = compare_selectors({"a": filter_of(3), "b": filter_of(3)}, X, y, cv=3)
+    found = without_halves({"a": filter_of(3), "b": filter_of(3)}, X, y, cv=3)
     assert found.pvalues("score").loc["a", "b"] == 1
 
 
@@ -671,7 +685,7 @@ def test_mcnemar_needs_every_row_once():
     splits = list(
         PredefinedSplit(np.arange(N) % 5 - 1).split()
     )  # a fifth of the rows is never tested
-    found = compare_selectors(selectors, X, y, cv=splits)
+    found = without_halves(selectors, X, y, cv=splits)
     a, b = (
         losses_of(selector, X, y, splits, is_wrong) for selector in selectors.values()
     )
@@ -682,7 +696,7 @@ def test_numbers_are_compared_by_their_squared_errors():
     X, y = make_regression(N, D, n_informative=4, noise=40.0, random_state=0)
     selectors = {"a": Lasso(10.0), "b": Lasso(30.0)}
     splits = list(KFold(4).split(X))
-    found = compare_selectors(selectors, X, y, cv=splits)
+    found = without_halves(selectors, X, y, cv=splits)
     # R² of a fold is one minus the mean of the squared errors over the variance of the fold.
     a, b = (
         losses_of(s, X, y, splits, lambda y, p: (y - p) ** 2 / np.var(y))
@@ -696,7 +710,7 @@ def test_a_target_of_one_column_is_a_target():
     X, y = make_regression(N, D, n_informative=4, noise=40.0, random_state=0)
     selectors = {"a": Lasso(10.0), "b": Lasso(30.0)}
     plain, column = (
-        compare_selectors(selectors, X, target, cv=3) for target in (y, y[:, None])
+        without_halves(selectors, X, target, cv=3) for target in (y, y[:, None])
     )
     np.testing.assert_allclose(column.pvalues("score"), plain.pvalues("score"))
     np.testing.assert_allclose(column.frame()["score_se"], plain.frame()["score_se"])
@@ -732,7 +746,7 @@ def with_failures(cv):
         "bayes": filter_of(5),
     }
     with pytest.warns(FitFailedWarning):
-        found = compare_selectors(selectors, X, y, cv=splits)
+        found = without_halves(selectors, X, y, cv=splits)
     succeeded = {name: [True] * len(splits) for name in selectors}
     succeeded |= {
         name: [row in train for train, _ in splits]
@@ -834,15 +848,174 @@ def test_missing_scores_are_left_out():
     )
 
 
+# -- other data --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def on_halves():
+    X, y = make_data()
+    selectors = {"two": filter_of(2), "six": filter_of(6), "lasso": l1_logistic()}
+    return compare_selectors(selectors, X, y, cv=CV, n_pairs=6, random_state=0)
+
+
+def test_all_selectors_run_on_the_halves_of_an_assessment(on_halves):
+    X, y = make_data()
+    assessed = assess_selector(
+        filter_of(2), X, y, cv=CV, n_pairs=6, n_decoy_draws=0, random_state=0
+    )
+    np.testing.assert_array_equal(
+        on_halves.halves["two"].supports, assessed.halves.supports
+    )
+    counts = [runs.row_counts for runs in on_halves.halves.values()]
+    assert all((one != counts[0]).sum() == 0 for one in counts)
+
+
+def test_the_table_has_the_stability_over_other_data(on_halves):
+    frame = on_halves.frame()
+    for name, halves in on_halves.halves.items():
+        expected = replication_stability(halves.supports)
+        found = frame.loc[
+            name, ["replication", "replication_low", "replication_high"]
+        ].tolist()
+        assert found == pytest.approx([expected.estimate, expected.low, expected.high])
+    assert "replication: stability over other data" in repr(on_halves)
+    assert on_halves.frame()["on_front"].any()
+
+
+def test_differences_over_other_data_are_adjusted_for_their_number(on_halves):
+    table = on_halves.replication()
+    pairs = list(combinations(on_halves.runs, 2))
+    expected = [
+        compare_replication(*(on_halves.halves[name].supports for name in pair))
+        for pair in pairs
+    ]
+    assert list(table.index) == pairs
+    for kind in ("difference", "low", "high"):
+        assert table[kind].tolist() == pytest.approx(
+            [getattr(one, kind) for one in expected]
+        )
+    raw = [one.pvalue for one in expected]
+    assert table["pvalue"].tolist() == pytest.approx(
+        multipletests(raw, method="holm")[1]
+    )
+    plain = on_halves.replication(adjust=False)
+    assert plain["pvalue"].tolist() == pytest.approx(raw)
+
+
+def test_the_front_and_the_choice_are_by_other_data():
+    """Always the same two on the whole data, others on halves: bootstraps would take it for stable."""
+    found = scripted({"a": Scripted(1, others=2), "b": Scripted(2, others=2)})
+    firm = np.tile(np.arange(12) < 5, (12, 1))
+    loose = firm[
+        np.arange(12)[:, None],
+        np.random.default_rng(0).random((12, 12)).argsort(axis=1),
+    ]
+    pairs = np.arange(12) // 2
+    ranked = replace(
+        found, halves={"a": Runs(loose, pairs=pairs), "b": Runs(firm, pairs=pairs)}
+    )
+    assert ranked.frame().loc["b", "on_front"]
+    chosen, reason = ranked.recommend(margin=1)
+    assert chosen == "b"
+    assert "other data)" in reason
+    turned = replace(
+        found, halves={"b": Runs(loose, pairs=pairs), "a": Runs(firm, pairs=pairs)}
+    )
+    assert turned.recommend(margin=1).selector == "a"
+
+
+def test_of_selectors_that_are_as_stable_the_one_with_fewer_features_is_taken():
+    few, many = np.arange(40) < 3, np.arange(40) < 12
+    rng = np.random.default_rng(0)
+
+    def noisy(kept, share):
+        return Runs(kept ^ (rng.random((32, 40)) < share), pairs=np.arange(32) // 2)
+
+    halves = {"few": noisy(few, 0.01), "many": noisy(many, 0.02)}
+    scored = {
+        name: Scored(np.arange(32), np.full(32, level), None)
+        for name, level in (("few", 0.8), ("many", 0.81))
+    }
+    runs = {
+        name: replace(one, scores={"score": scored[name].scores})
+        for name, one in halves.items()
+    }
+    found = SelectorComparison(
+        runs, "nogueira", scored=scored, halves=halves, margin=0.05
+    )
+    assert abs(compare_replication(halves["few"], halves["many"]).statistic) <= 1
+    chosen, reason = found.recommend()
+    assert chosen == "few"
+    assert re.search(
+        r"It selects fewer features, 3\.\d+ against 1\d\.\d of many", reason
+    )
+
+
+def test_selectors_that_select_the_same_are_one():
+    X, y = make_data()
+    selectors = {"hybrid": filter_of(3), "filter": filter_of(3), "more": filter_of(8)}
+    found = compare_selectors(selectors, X, y, cv=CV, n_pairs=3, random_state=0)
+    assert found.replication().loc[("hybrid", "filter")].tolist() == [0, 0, 0, 1]
+    chosen, reason = found.recommend(margin=1)
+    assert chosen != "filter"
+    assert "filter selects the same as hybrid in all runs, and is not counted" in reason
+
+
+def test_measures_that_are_not_defined_for_two_runs_have_no_halves():
+    X, y = make_data()
+    found = compare_selectors(
+        [filter_of(2), filter_of(6)], X, y, cv=CV, measure="davis"
+    )
+    assert found.halves is None
+    assert "replication" not in found.frame()
+    with pytest.raises(ValueError, match="there are no pairs of halves"):
+        found.replication()
+
+
+def test_a_selector_that_fails_on_halves_has_no_replication():
+    class Large(SelectKBest):
+        def fit(self, X, y):
+            if len(X) < N * 0.7:
+                raise ValueError("too few rows")
+            return super().fit(X, y)
+
+    X, y = make_data()
+    selectors = {
+        "large": make_pipeline(Large(k=3), GaussianNB()),
+        "any": filter_of(3),
+    }
+    with pytest.warns(
+        UserWarning, match="'large' is not compared on other data: .*too few rows"
+    ):
+        found = compare_selectors(selectors, X, y, cv=CV, random_state=0)
+    assert found.frame()["replication"].isna().tolist() == [True, False]
+    assert found.replication().isna().all(axis=None)
+    assert found.recommend(margin=1).selector == "any"
+
+
+@pytest.mark.parametrize("n_pairs", [1, 2])
+def test_there_are_no_pairs_or_enough(n_pairs):
+    with pytest.raises(
+        ValueError, match=f"n_pairs must be 0 or an int of at least 3, got {n_pairs}"
+    ):
+        compare_selectors([filter_of(2), filter_of(6)], *make_data(), n_pairs=n_pairs)
+
+
 # -- the recommendation ------------------------------------------------------------------------------------------------
 
 
-def upper_loss(best, other, level=0.05):
-    """One-sided upper end of the mean loss of score against the best, over resamples."""
+def loss_of_score(best, other):
+    """Mean loss of score against the best over resamples, and its standard error."""
     differences = best - other
     m = len(differences)
     error = np.sqrt((1 / m + 0.2) * np.var(differences, ddof=1))
-    return differences.mean() + student.ppf(1 - level, m - 1) * error
+    return differences.mean(), error
+
+
+def upper_loss(best, other, level=0.05):
+    """One-sided upper end of the loss."""
+    loss, error = loss_of_score(best, other)
+    return loss + student.ppf(1 - level, len(best) - 1) * error
 
 
 def scripted_scores(found):
@@ -850,17 +1023,36 @@ def scripted_scores(found):
 
 
 def recommended_by_force(found, level=0.05, margin=None):
-    """The most stable of those whose loss is below the margin, else the best."""
-    scores, stability = scripted_scores(found), found.frame()["stability"]
+    """The smallest of the most stable ones, of those whose loss is below the margin; else the best."""
+    scores, table = scripted_scores(found), found.frame()
     best = max(scores, key=lambda name: scores[name].mean())
-    accepted = found.frame().loc[best, "score_se"] if margin is None else margin
-    left = [
+    accepted = table.loc[best, "score_se"] if margin is None else margin
+    left = [best]
+    for name in scores:
+        loss, error = loss_of_score(scores[best], scores[name])
+        is_close = margin is not None or loss <= error
+        if (
+            name != best
+            and is_close
+            and upper_loss(scores[best], scores[name], level) < accepted
+        ):
+            left.append(name)
+    top = max(
+        left, key=lambda name: (table.loc[name, "stability"], scores[name].mean())
+    )
+    alike = [
         name
-        for name in scores
-        if name == best or upper_loss(scores[best], scores[name], level) < accepted
+        for name in left
+        if name == top or abs(found.difference(top, name).statistic) <= 1
     ]
     return (
-        max(left, key=lambda name: (stability[name], scores[name].mean())),
+        min(
+            alike,
+            key=lambda name: (
+                table.loc[name, "n_features"],
+                -table.loc[name, "stability"],
+            ),
+        ),
         best,
         left,
     )
@@ -985,9 +1177,7 @@ def test_a_selector_that_selects_nothing_is_not_a_choice():
 def test_none_is_recommended_where_nothing_predicts():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 30)), np.arange(80) % 2
-    found = compare_selectors(
-        {"a": filter_of(2), "b": filter_of(5)}, X, y, random_state=0
-    )
+    found = without_halves({"a": filter_of(2), "b": filter_of(5)}, X, y, random_state=0)
     selector, reason = found.recommend()
     assert selector is None
     frame = found.frame()
@@ -1000,7 +1190,7 @@ def test_none_is_recommended_where_nothing_predicts():
 def test_the_dummy_is_that_of_scikit_learn(scoring):
     X, y = make_data(weights=[0.7])
     splits = list(CV.split(X, y))
-    found = compare_selectors(
+    found = without_halves(
         {"a": filter_of(2), "b": filter_of(5)}, X, y, cv=splits, scoring=scoring
     )
     expected = scores_of(DummyClassifier(), X, y, splits, scoring or "accuracy")
@@ -1009,7 +1199,7 @@ def test_the_dummy_is_that_of_scikit_learn(scoring):
 
 def test_without_scores_the_choice_is_by_stability_and_says_so():
     X, y = make_data()
-    found = compare_selectors([SelectKBest(k=2), SelectKBest(k=6)], X, y, cv=CV)
+    found = without_halves([SelectKBest(k=2), SelectKBest(k=6)], X, y, cv=CV)
     frame = found.frame()
     assert "score" not in frame
     selector, reason = found.recommend()
@@ -1024,7 +1214,7 @@ def test_a_named_score_puts_a_model_behind_bare_selectors(regression):
     X, y = make_regression(N, D, random_state=0) if regression else make_data()
     score = f_regression if regression else f_classif
     scoring = "r2" if regression else "accuracy"
-    found = compare_selectors(
+    found = without_halves(
         [SelectKBest(score, k=2), SelectKBest(score, k=6)], X, y, cv=CV, scoring=scoring
     )
     model = Ridge() if regression else LogisticRegression(max_iter=1000)
@@ -1088,7 +1278,7 @@ def test_agreement_of_predictions_of_classes(compared):
 
 def test_agreement_of_predicted_numbers_is_a_correlation():
     X, y = make_regression(N, D, n_informative=4, noise=10.0, random_state=0)
-    found = compare_selectors(
+    found = without_halves(
         {"a": Lasso(1.0), "same": Lasso(1.0), "b": Lasso(60.0)}, X, y, cv=CV
     )
     table = found.agreement()
@@ -1174,9 +1364,9 @@ def test_a_measure_may_be_a_function_or_an_object():
 def test_any_form_of_data(form, cv):
     X, y = make_data()
     selectors = {"filter": filter_of(3, l1_logistic(1.0)), "lasso": l1_logistic()}
-    expected = compare_selectors(selectors, X, y, cv=cv)
+    expected = without_halves(selectors, X, y, cv=cv)
     target = y.tolist() if isinstance(form(X), list) else y
-    found = compare_selectors(selectors, form(X), target, cv=cv)
+    found = without_halves(selectors, form(X), target, cv=cv)
     pd.testing.assert_frame_equal(results_of(found), results_of(expected), rtol=1e-3)
 
 
@@ -1197,7 +1387,7 @@ def test_refuses_other_than_several(selectors):
         ValueError,
         match="selectors must be a dict or list of at least 2 estimators, got",
     ):
-        compare_selectors(selectors, X, y)
+        without_halves(selectors, X, y)
 
 
 @pytest.mark.parametrize(
@@ -1208,7 +1398,7 @@ def test_refuses_several_scorers(scoring):
     with pytest.raises(
         ValueError, match=r"scoring must be None, a string or a callable.*one score"
     ):
-        compare_selectors(classifiers(), X, y, scoring=scoring)
+        without_halves(classifiers(), X, y, scoring=scoring)
 
 
 def test_refuses_a_measure_as_a_score():
@@ -1217,7 +1407,7 @@ def test_refuses_a_measure_as_a_score():
         ValueError,
         match=r"^scoring='nogueira' is a measure of stability.*give it as measure",
     ):
-        compare_selectors(classifiers(), X, y, scoring="nogueira")
+        without_halves(classifiers(), X, y, scoring="nogueira")
 
 
 def test_names_the_selector_that_has_no_score():
@@ -1225,9 +1415,7 @@ def test_names_the_selector_that_has_no_score():
     with pytest.raises(
         ValueError, match="selector 'alone' has no score: put a model behind it"
     ):
-        compare_selectors(
-            {"lasso": l1_logistic(), "alone": SelectKBest(k=3)}, X, y, cv=CV
-        )
+        without_halves({"lasso": l1_logistic(), "alone": SelectKBest(k=3)}, X, y, cv=CV)
 
 
 def test_a_callable_scores_where_there_is_no_score():
@@ -1237,7 +1425,7 @@ def test_a_callable_scores_where_there_is_no_score():
         return float(selector.scores_.mean())
 
     selectors = {"two": SelectKBest(k=2), "three": SelectKBest(k=3)}
-    found = compare_selectors(selectors, X, y, cv=CV, scoring=mean_score)
+    found = without_halves(selectors, X, y, cv=CV, scoring=mean_score)
     expected = np.mean(
         [
             SelectKBest().fit(X[train], y[train]).scores_.mean()
@@ -1249,7 +1437,7 @@ def test_a_callable_scores_where_there_is_no_score():
 
 def test_two_resamples_have_no_interval():
     X, y = make_data()
-    frame = compare_selectors(
+    frame = without_halves(
         {"filter": filter_of(3), "lasso": l1_logistic()}, X, y, cv=2
     ).frame()
     assert frame[["stability_low", "stability_high"]].isna().all(axis=None)
@@ -1259,7 +1447,7 @@ def test_two_resamples_have_no_interval():
 def test_progress_is_reported_selector_by_selector():
     X, y = make_classification(60, 6, n_informative=3, n_redundant=0, random_state=0)
     selectors, seen = {f"best {k}": SelectKBest(k=k) for k in (1, 2, 3)}, []
-    compare_selectors(
+    without_halves(
         selectors, X, y, cv=BootstrapSplit(4, random_state=0), on_progress=seen.append
     )
     assert seen == list(selectors)
@@ -1271,5 +1459,5 @@ def test_an_error_says_which_selector_it_is_of():
     X, y = rng.standard_normal((60, 5)), rng.standard_normal(60)
     nothing = make_pipeline(SelectFwe(f_regression, alpha=1e-300), Ridge())
     with pytest.raises(ValueError, match="Found array with 0 feature") as caught:
-        compare_selectors({"some": Lasso(0.01), "none": nothing}, X, y, random_state=0)
+        without_halves({"some": Lasso(0.01), "none": nothing}, X, y, random_state=0)
     assert caught.value.__notes__ == ["This is of selectors['none']."]

@@ -41,12 +41,14 @@ from skstab._engine.candidates import candidates_of, families_of, parts_of_grid
 from skstab._engine.shared_predictions import _SharedPredictions
 from skstab._engine.together import fit_together
 from skstab.feature_selection import HybridRFE
+from skstab.metrics import replication_stability
 from skstab.model_selection import (
     BootstrapSplit,
     ParetoRefit,
     StabilityCV,
     StabilitySearchCV,
     WholeSampleSplit,
+    assess_selector,
     pareto_front,
     search_table,
     stability_scoring,
@@ -1080,3 +1082,36 @@ def test_another_search_may_hold_it(numbers):
         LinearRegression(),
     )
     assert pipe.fit(X, y)[-1].n_features_in_ == pipe[0].get_support().sum()
+
+
+# -- halves ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_front_is_compared_on_halves():
+    X, y = make_regression(60, 15, n_informative=6, noise=120, random_state=0)
+    grid = {"alpha": [2.0, 8.0, 16.0]}
+    settings = {"cv": BootstrapSplit(8, random_state=0), "random_state": 0}
+    search = StabilitySearchCV(Lasso(), grid, n_pairs=4, **settings).fit(X, y)
+    plain = StabilitySearchCV(Lasso(), grid, **settings).fit(X, y)
+    assert set(search.halves_) == set(search.front_.index)
+    assert search.best_index_ == plain.best_index_
+    for number, halves in search.halves_.items():
+        alone = assess_selector(
+            Lasso(grid["alpha"][number]), X, y, n_pairs=4, n_decoy_draws=0, **settings
+        ).halves
+        np.testing.assert_array_equal(halves.supports, alone.supports)
+        expected = replication_stability(halves)
+        row = search.front_.loc[number]
+        assert row["replication"] == pytest.approx(expected.estimate)
+        assert row["replication_low"] == pytest.approx(expected.low)
+    assert "replication" not in plain.front_
+    assert not hasattr(plain, "halves_")
+
+
+def test_a_search_has_no_pairs_or_enough():
+    with pytest.raises(
+        ValueError, match="n_pairs must be 0 or an int of at least 3, got 2"
+    ):
+        StabilitySearchCV(Lasso(), {"alpha": [1.0, 2.0]}, n_pairs=2).fit(
+            np.zeros((10, 3)), np.zeros(10)
+        )
