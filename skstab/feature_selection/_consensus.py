@@ -453,7 +453,12 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
         parts = list(self.runs_.values())
         weights = self.weights
         if isinstance(weights, str):
-            weights = next(iter(parts[0].scores), weights)
+            if not all(part.scores for part in parts):
+                raise ValueError(
+                    "weights='score' needs selectors that predict, such as make_pipeline(SelectKBest(k=5), "
+                    "LogisticRegression()), or a scoring that fits them"
+                )
+            weights = next(iter(parts[0].scores))
         self.scores_, frequency = _votes(parts, self.method, weights)
         order = _order(self.scores_, frequency)
         self.ranking_ = np.empty(len(order), dtype=np.int64)

@@ -634,17 +634,15 @@ def _check_runs(runs: Any) -> None:
 
 def _half_size(runs: Runs) -> float | None:
     """Number of rows in a half, where it is known."""
-    return (
-        None
-        if runs.row_counts is None
-        else float(np.median(runs.row_counts.sum(axis=1)))
-    )
+    return None if runs.train_sizes is None else float(np.median(runs.train_sizes))
 
 
 def _row_share(runs: Runs) -> float:
-    """Share of the rows of the cohort in a half, at most a half."""
+    """Share of the rows of the cohort in a half; a half where the number of its rows is not known."""
     size = _half_size(runs)
-    return 0.5 if size is None else min(size / runs.row_counts.shape[1], 0.5)
+    if size is None or runs.row_counts is None:
+        return 0.5
+    return min(size / int(runs.row_counts.shape[1]), 0.5)
 
 
 def _share_as_large(permuted: FloatArray, value: float) -> float:

@@ -22,6 +22,7 @@ __all__ = [
     "check_refit",
     "check_refit_predictions",
     "check_rows",
+    "check_sizes",
     "check_table",
     "check_text",
     "check_vector",
@@ -179,6 +180,15 @@ def check_counts(values: Any, n_runs: int) -> Any:
         (numbers.astype(np.int32, copy=False), counts.indices, counts.indptr),
         shape=counts.shape,
     )
+
+
+def check_sizes(sizes: Any, counts: Any, n_runs: int) -> Any:
+    """Check the number of rows that each run was trained on, or count them."""
+    if sizes is not None:
+        return check_vector(sizes, "train_sizes", n_runs)
+    if counts is None:
+        return None
+    return counts.sum(axis=1, dtype=np.float64)
 
 
 def check_refit(mask: Any, n_features: int) -> BoolArray:

@@ -41,6 +41,7 @@ from skstab.runs._fields import (
     check_refit,
     check_refit_predictions,
     check_rows,
+    check_sizes,
     check_table,
     check_text,
     check_vector,
@@ -82,7 +83,7 @@ _OF_ROWS = (
 _PER_RUN = (
     *Tables._fields,
     *("row_predictions", "row_probabilities", "row_counts"),
-    *("fit_times", "split_numbers", "pairs"),
+    *("train_sizes", "fit_times", "split_numbers", "pairs"),
 )
 
 
@@ -113,6 +114,8 @@ class Runs:
     row_counts : array-like or sparse matrix of int of shape (n_runs, n_rows), default=None
         How many times each run was trained on each row: 0 for the rows it left out, 2 or more where a bootstrap drew
         a row again.
+    train_sizes : array-like of shape (n_runs,), default=None
+        On how many rows each run was trained; None counts `row_counts`, where these are known.
     fit_times : array-like of shape (n_runs,), default=None
         Seconds that each fit took.
     split_numbers : array-like of int of shape (n_runs,), default=None
@@ -169,6 +172,7 @@ class Runs:
     row_predictions: FloatArray | None
     row_probabilities: Any
     row_counts: Any
+    train_sizes: FloatArray | None
     fit_times: FloatArray | None
     split_numbers: IntArray
     pairs: IntArray | None
@@ -191,6 +195,7 @@ class Runs:
         row_predictions: ArrayLike | None = None,
         row_probabilities: ArrayLike | None = None,
         row_counts: MatrixLike | None = None,
+        train_sizes: ArrayLike | None = None,
         fit_times: ArrayLike | None = None,
         split_numbers: ArrayLike | None = None,
         pairs: ArrayLike | None = None,
@@ -205,6 +210,7 @@ class Runs:
         n_runs, n_features = masks.shape
         given = (("importances", importances), ("coefs", coefs))
         tables = [check_table(data, name, masks.shape) for name, data in given]
+        counts = None if row_counts is None else check_counts(row_counts, n_runs)
         values = (
             *in_one_form(masks, *tables),
             check_names(feature_names, n_features),
@@ -216,7 +222,8 @@ class Runs:
             None
             if row_probabilities is None
             else check_probabilities(row_probabilities, n_runs),
-            None if row_counts is None else check_counts(row_counts, n_runs),
+            counts,
+            check_sizes(train_sizes, counts, n_runs),
             None if fit_times is None else check_vector(fit_times, "fit_times", n_runs),
             np.arange(n_runs)
             if split_numbers is None
@@ -447,6 +454,7 @@ class Runs:
             row_predictions=join_vectors([part.row_predictions for part in joined]),
             row_probabilities=join_rows([part.row_probabilities for part in joined]),
             row_counts=join_counts([part.row_counts for part in joined]),
+            train_sizes=join_vectors([part.train_sizes for part in joined]),
             fit_times=join_vectors([part.fit_times for part in joined]),
             split_numbers=number_on([part.split_numbers for part in joined]),
             pairs=number_on([part.pairs for part in joined]),
@@ -490,7 +498,7 @@ class Runs:
         runs : Runs
             Without `row_losses`, `row_predictions`, `row_probabilities`, `row_counts` and `refit_predictions`: nothing
             in it says which rows trained a run or what was predicted for them, so that sites can share their runs and
-            keep their records.
+            keep their records. How many rows trained each run stays, in `train_sizes`.
         """
         nothing = dict.fromkeys(_OF_ROWS) | {"row_losses": {}}
         return self._replace(**nothing)

@@ -279,6 +279,8 @@ def test_halves_of_other_sizes_are_refused_where_that_is_known():
     )
     with pytest.raises(ValueError, match="halves of the same number of rows at both"):
         CohortComparison({"a": small, "b": large})
+    with pytest.raises(ValueError, match="got 60 and 30"):
+        CohortComparison({"a": large.without_rows(), "b": small.without_rows()})
     assert CohortComparison({"a": small, "b": small}).difference.estimate <= 0
 
 

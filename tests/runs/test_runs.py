@@ -145,6 +145,7 @@ def test_what_is_not_given_has_plain_defaults():
     missing = (
         "importances",
         "coefs",
+        "train_sizes",
         "fit_times",
         "pairs",
         "refit",
@@ -178,6 +179,7 @@ def test_what_is_not_given_has_plain_defaults():
             {"row_losses": {"auc": [["x"]] * 4}},
             r"row_losses\['auc'\] must hold numbers",
         ),
+        ({"train_sizes": [1, 2, 3]}, "train_sizes must have one number for each"),
         ({"fit_times": [1, 2, 3]}, "fit_times must have one number for each"),
         ({"fit_times": "long"}, "fit_times must hold numbers"),
         (
@@ -442,6 +444,7 @@ def test_joining_what_was_taken_apart_gives_the_same(form):
     for name in (
         "row_predictions",
         "row_probabilities",
+        "train_sizes",
         "fit_times",
         "split_numbers",
         "refit",
@@ -481,6 +484,7 @@ def test_runs_without_rows_have_nothing_about_single_rows():
     assert (shared.row_predictions, shared.row_counts) == (None, None)
     assert (shared.row_probabilities, shared.refit_predictions) == (None, None)
     assert list(shared.scores) == list(runs.scores)
+    assert shared.train_sizes.tolist() == [3, 2, 3, 3], "how many is about no row"
     n_rows = runs.row_counts.shape[1]
     for field in fields(shared):
         assert n_rows not in np.shape(getattr(shared, field.name)), field.name
@@ -520,7 +524,7 @@ def test_joining_drops_what_some_parts_lack():
     joined = Runs.concat([runs, bare], missing_score=-1)
     missing = (
         *("importances", "coefs", "row_predictions", "row_probabilities"),
-        *("fit_times", "pairs"),
+        *("train_sizes", "fit_times", "pairs"),
     )
     assert all(getattr(joined, name) is None for name in missing)
     assert joined.row_losses == {}

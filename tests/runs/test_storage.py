@@ -106,6 +106,7 @@ def any_runs(draw):
         row_counts=optional(
             hnp.arrays(np.int64, (m, 2), elements=st.integers(0, 1000))
         ),
+        train_sizes=optional(vector),
         fit_times=optional(vector),
         split_numbers=optional(hnp.arrays(np.int64, (m,))),
         pairs=optional(hnp.arrays(np.int64, (m,))),
