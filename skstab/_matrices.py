@@ -11,7 +11,8 @@ from scipy import sparse
 from skstab._checks import naming
 
 __all__ = [
-    "as_masks", "as_weights", "group_codes", "read_only", "sum_groups", "with_entries_once",
+    "as_masks", "as_weights", "group_codes", "other_ranks", "read_only", "sparse_ranks",
+    "sum_groups", "with_entries_once",
 ]  # fmt: skip
 
 _FROM_LISTS = "lists of selected features go through skstab.runs.Runs.from_sets or skstab.metrics.supports_from_sets"
@@ -163,3 +164,46 @@ def sum_groups(table: Any, codes: NDArray[np.intp]) -> Any:
         (np.ones(codes.size), (np.arange(codes.size), codes)), shape=shape
     )
     return table.astype(np.float64) @ indicator
+
+
+# -- ranks -------------------------------------------------------------------------------------------------------------
+
+
+def sparse_ranks(matrix: Any) -> Any:
+    """Average ranks within each row less the rank of its zeros: sparse again, and no correlation changes."""
+    n_runs, d = matrix.shape
+    lengths = np.diff(matrix.indptr)
+    run = np.repeat(np.arange(n_runs), lengths)
+    order = np.lexsort(
+        (matrix.data, run)
+    )  # rows are contiguous, so each stays in its place
+    values = matrix.data[order]
+    place = _tied_places(run, values) - matrix.indptr[:-1][run] + 1.0
+    zeros = (d - lengths).astype(np.float64)
+    negatives = np.bincount(run, values < 0, n_runs)
+    # A row without zeros has no rank of them: the middle rank is used, which is also that of an all-zero row.
+    middle = np.where(zeros > 0, negatives + (zeros + 1) / 2, (d + 1) / 2)
+    centred = place + np.where(values > 0, zeros[run], 0.0) - middle[run]
+    ranks = np.empty(values.size)
+    ranks[order] = centred
+    return sparse.csr_array((ranks, matrix.indices, matrix.indptr), shape=(n_runs, d))
+
+
+def _tied_places(run: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+    """Average position, in the whole array, of the entries tied with each one."""
+    if not values.size:
+        return np.empty(0)
+    starts = np.flatnonzero(
+        np.r_[True, (run[1:] != run[:-1]) | (values[1:] != values[:-1])]
+    )
+    lengths = np.diff(np.r_[starts, values.size])
+    return np.repeat(starts + (lengths - 1) / 2, lengths)
+
+
+def other_ranks(ranks: Any) -> NDArray[np.float64]:
+    """Return the rank that those share which have none in a sparse table: the mean of those that are left."""
+    n_features = ranks.shape[1]
+    n_others = n_features - np.diff(ranks.indptr)
+    total = n_features * (n_features + 1) / 2
+    left: NDArray[np.float64] = (total - ranks.sum(axis=1)) / np.maximum(n_others, 1)
+    return np.where(n_others > 0, left, 1.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import rankdata
+from scipy.sparse import csr_array
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.feature_selection import SelectorMixin
@@ -29,6 +29,7 @@ from skstab._checks import (
 )
 from skstab._compat import BaseComposition, as_indexable
 from skstab._engine.make import one_study
+from skstab._matrices import sparse_ranks
 from skstab._random import draw_entropy
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -61,26 +62,22 @@ _ABOUT_STABILITY = ("nearly all variation between the runs", "all runs agree bec
 METHODS = ("borda", "approval", "satisfaction")
 
 
-def _points(supports: Any, ranks: Any, method: str) -> Any:
-    """What each list gives to each feature."""
+def _points(supports: Any, importances: Any, method: str) -> tuple[Any, Any]:
+    """What each run gives to all features, and what it gives to those that it selects in addition."""
+    (n_runs, d), sizes = supports.shape, np.diff(supports.indptr)
     if method == "approval":
-        return supports
+        return np.zeros(n_runs), supports
     if method == "satisfaction":
-        return supports / np.maximum(supports.sum(axis=1, keepdims=True), 1)
-    return 1 - (ranks - 1) / max(supports.shape[1] - 1, 1)
-
-
-def _ballots(runs: Runs) -> tuple[FloatArray, FloatArray]:
-    """What each run votes for, and its ranks: features that it does not select share the mean of those left."""
-    supports = _dense(runs.tables.supports).astype(np.float64)
-    importances = runs.tables.importances
-    values = 1.0 if importances is None else 1 + rankdata(_dense(importances), axis=1)
-    # Every selected feature comes before all others, also one of importance 0.
-    return supports, rankdata(-values * supports, axis=1)
-
-
-def _dense(table: Any) -> Any:
-    return table.toarray() if hasattr(table, "toarray") else table
+        points = supports.copy()
+        points.data /= np.repeat(sizes, sizes)
+        return np.zeros(n_runs), points
+    values = supports * (d + 1)
+    if importances is not None:
+        # Every selected feature comes before all others, also one of importance 0.
+        values = values + supports * sparse_ranks(csr_array(importances))
+    left = np.where(sizes < d, sizes + (d - sizes + 1) / 2, (d + 1) / 2)
+    most = max(d - 1, 1)
+    return 1 - (left - 1) / most, sparse_ranks(-values) / -most
 
 
 def _checked_weights(weights: Any, parts: list[Runs]) -> FloatArray:
@@ -190,10 +187,15 @@ def _votes(
     if method != "borda":
         for part in parts:
             part.table_for("nogueira")  # raises where runs keep every feature
-    ballots = [_ballots(part) for part in parts]
-    supports, ranks = (np.concatenate(tables) for tables in zip(*ballots, strict=True))
-    each = _checked_weights(weights, parts)
-    return each @ _points(supports, ranks, method), each @ supports
+    places = np.cumsum([len(part) for part in parts])[:-1]
+    each = np.split(_checked_weights(weights, parts), places)
+    score, frequency = 0.0, 0.0
+    for weight, part in zip(each, parts, strict=True):
+        supports = csr_array(part.tables.supports, dtype=np.float64)
+        of_all, more = _points(supports, part.tables.importances, method)
+        score = score + weight @ of_all + weight @ more
+        frequency = frequency + weight @ supports
+    return np.asarray(score), np.asarray(frequency)
 
 
 def _order(score: FloatArray, frequency: FloatArray) -> IntArray:

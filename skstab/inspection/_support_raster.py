@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from scipy.sparse import coo_array, issparse
+from scipy.sparse import coo_array
 
 from skstab._typing import Estimator, NamesLike, RunsLike
 from skstab.inspection._plotting import (
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skstab.model_selection import SelectorComparison
-    from skstab.runs import Runs
 
 _PIXELS_PER_COLUMN = 2
 
@@ -283,11 +282,9 @@ class SupportRasterDisplay:
 
     def _draw_others(self, columns: np.ndarray, width: int) -> str:
         """Draw how many other features each run selected, as wide as this number of columns, and return the label."""
+        tables = [runs.tables.supports for runs in self.runs.values()]
         counts = np.concatenate(
-            [
-                np.delete(_dense(runs), columns, axis=1).sum(axis=1)
-                for runs in self.runs.values()
-            ]
+            [table.sum(axis=1) - table[:, columns].sum(axis=1) for table in tables]
         )
         n, most = len(columns), max(int(counts.max()), 1)
         self.ax_.barh(
@@ -313,8 +310,3 @@ class SupportRasterDisplay:
         self.ax_.set_yticks(middles, shorten_all(list(self.runs)), parse_math=False)
         self.ax_.tick_params(axis="y", length=0)
         self.ax_.set_ylabel("runs")
-
-
-def _dense(runs: Runs) -> np.ndarray:
-    table = runs.tables.supports
-    return np.asarray(table.toarray() if issparse(table) else table)

@@ -7,6 +7,7 @@ from math import log
 import numpy as np
 
 from skstab._checks import is_int
+from skstab._matrices import other_ranks
 from skstab._typing import FloatArray, IntArray, RunsLike
 from skstab.metrics._measure import Measure, Properties, pairwise
 from skstab.metrics._tables import Weights
@@ -28,11 +29,11 @@ def canberra_row_sums(rankings: Weights, location: int | None) -> FloatArray:
     """Sum of a run's similarities, 1 − distance / χ, with all the others."""
     from scipy.spatial.distance import cdist
 
-    ranks, chance = _located(rankings, location)
+    ranks, n_alike, chance = _located(rankings, location)
     step = max(1, _BLOCK_ENTRIES // rankings.n_runs)
     blocks = [ranks[start : start + step] for start in range(0, rankings.n_runs, step)]
     distance = np.concatenate(
-        [cdist(block, ranks, "canberra").sum(axis=1) for block in blocks]
+        [cdist(block, ranks, "canberra", w=n_alike).sum(axis=1) for block in blocks]
     )
     return (rankings.n_runs - 1) - distance / chance
 
@@ -41,20 +42,36 @@ def canberra_similarity(
     rankings: Weights, first: IntArray, second: IntArray, location: int | None
 ) -> FloatArray:
     """Similarity of each first run with its second."""
-    ranks, chance = _located(rankings, location)
+    ranks, n_alike, chance = _located(rankings, location)
     a, b = ranks[first], ranks[second]
-    return np.asarray(1 - (np.abs(a - b) / (a + b)).sum(axis=1) / chance)
+    return np.asarray(1 - np.abs(a - b) / (a + b) @ n_alike / chance)
 
 
-def _located(rankings: Weights, location: int | None) -> tuple[FloatArray, float]:
-    """Ranks, those beyond the location as one place below it, and the distance expected of random ones."""
+def _located(
+    rankings: Weights, location: int | None
+) -> tuple[FloatArray, FloatArray, float]:
+    """Ranks, those beyond the location as one place below it; of how many features each column is; χ."""
     d = rankings.n_features
     k = d if location is None else location
     if k > d:
         raise ValueError(
             f"location must be at most the number of features {d}, got {k}"
         )
-    return np.minimum(rankings.matrix, k + 1), random_distance(d, k)
+    ranks, n_alike = _columns_once(rankings)
+    return np.minimum(ranks, k + 1), n_alike, random_distance(d, k)
+
+
+def _columns_once(rankings: Weights) -> tuple[FloatArray, FloatArray]:
+    """Dense ranks, those of features without any of their own in one column; and of how many features each is."""
+    if not rankings.is_sparse:
+        return rankings.matrix, np.ones(rankings.n_features)
+    table = rankings.matrix
+    ranked, place = np.unique(table.indices, return_inverse=True)
+    dense = np.repeat(other_ranks(table)[:, None], len(ranked) + 1, axis=1)
+    dense[np.repeat(np.arange(rankings.n_runs), np.diff(table.indptr)), place] = (
+        table.data
+    )
+    return dense, np.append(np.ones(len(ranked)), rankings.n_features - len(ranked))
 
 
 def canberra_measure(*, location: int | None = None) -> Measure:
@@ -88,7 +105,8 @@ def canberra_stability(rankings: RunsLike, *, location: int | None = None) -> fl
     Parameters
     ----------
     rankings : array-like of shape (n_runs, n_features)
-        The rank of each feature in each run, 1 for the best.
+        The rank of each feature in each run, 1 for the best. In a sparse matrix the features of a run that have no
+        entry share the mean of the ranks that are left.
     location : int, default=None
         How many ranks matter: those beyond it count as one place below it. None uses the whole ranking.
 

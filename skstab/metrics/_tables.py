@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from skstab._checks import is_int, naming
-from skstab._matrices import as_masks, as_weights
+from skstab._matrices import as_masks, as_weights, other_ranks
 from skstab._typing import FloatArray, IntArray
 
 _AT_ONCE = 2**15  # entries of a dense table that are turned into floats at a time
@@ -147,16 +147,17 @@ def check_weights(data: Any, *, name: str = "weights") -> Weights:
 
 
 def check_rankings(data: Any, *, name: str = "rankings") -> Weights:
-    """Validate a table of ranks, 1 for the best feature, and return it as dense `Weights`."""
+    """Validate a table of ranks, 1 for the best feature; in CSR those without one share the mean of what is left."""
     table = check_weights(data, name=name)
-    if table.is_sparse:
-        raise TypeError(
-            f"{name} must be dense: every feature has a rank, got a sparse matrix"
-        )
-    if table.matrix.min() < 1 or table.matrix.max() > table.n_features:
+    ranks = (
+        np.append(table.matrix.data, other_ranks(table.matrix))
+        if table.is_sparse
+        else table.matrix
+    )
+    if ranks.min() < 1 or ranks.max() > table.n_features:
         raise ValueError(
             f"{name} must hold ranks from 1 (the best feature) to the number of features "
-            f"{table.n_features}, got values from {table.matrix.min():g} to {table.matrix.max():g}"
+            f"{table.n_features}, got values from {ranks.min():g} to {ranks.max():g}"
         )
     return table
 

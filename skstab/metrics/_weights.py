@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from skstab._checks import is_choice
+from skstab._matrices import sparse_ranks
 from skstab._typing import FloatArray, IntArray, RandomState, RunsLike
 from skstab.metrics._measure import Measure, Properties, correlation_bounds, pairwise
 from skstab.metrics._tables import Weights
@@ -149,37 +150,6 @@ def dense_ranks(
         ranks, order, np.arange(1.0, matrix.shape[1] + 1)[None, :], axis=1
     )
     return ranks
-
-
-def sparse_ranks(matrix: Any) -> Any:
-    """Average ranks within each row less the rank of its zeros: sparse again, and no correlation changes."""
-    n_runs, d = matrix.shape
-    lengths = np.diff(matrix.indptr)
-    run = np.repeat(np.arange(n_runs), lengths)
-    order = np.lexsort(
-        (matrix.data, run)
-    )  # rows are contiguous, so each stays in its place
-    values = matrix.data[order]
-    place = _tied_places(run, values) - matrix.indptr[:-1][run] + 1.0
-    zeros = (d - lengths).astype(np.float64)
-    negatives = np.bincount(run, values < 0, n_runs)
-    # A row without zeros has no rank of them: the middle rank is used, which is also that of an all-zero row.
-    middle = np.where(zeros > 0, negatives + (zeros + 1) / 2, (d + 1) / 2)
-    centred = place + np.where(values > 0, zeros[run], 0.0) - middle[run]
-    ranks = np.empty(values.size)
-    ranks[order] = centred
-    return sparse.csr_array((ranks, matrix.indices, matrix.indptr), shape=(n_runs, d))
-
-
-def _tied_places(run: IntArray, values: FloatArray) -> FloatArray:
-    """Average position, in the whole array, of the entries tied with each one."""
-    if not values.size:
-        return np.empty(0)
-    starts = np.flatnonzero(
-        np.r_[True, (run[1:] != run[:-1]) | (values[1:] != values[:-1])]
-    )
-    lengths = np.diff(np.r_[starts, values.size])
-    return np.repeat(starts + (lengths - 1) / 2, lengths)
 
 
 PEARSON = pairwise(

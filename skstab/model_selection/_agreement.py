@@ -25,9 +25,7 @@ def mean_overlap(a: Runs, b: Runs, measure: Measure) -> float:
         np.arange(2 * len(a)).reshape(2, -1).T.ravel()
     )  # one run of a, then one of b
     table = sparse.vstack([first, second], format="csr")[order]
-    return replication_stability(
-        table.toarray() if measure.kind == "ranking" else table, measure=measure
-    ).estimate
+    return replication_stability(table, measure=measure).estimate
 
 
 def shared_features(a: Runs, b: Runs) -> float:

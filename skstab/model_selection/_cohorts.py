@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from scipy.sparse import csr_array
 from scipy.special import stdtrit
 from sklearn.base import clone, is_classifier
 
@@ -202,7 +202,8 @@ class CohortComparison:
     def _halves(self) -> _Halves:
         first, second = self.runs.values()
         tables = [
-            _dense(runs.in_pairs().table_for("nogueira")) for runs in (first, second)
+            csr_array(runs.in_pairs().table_for("nogueira"), dtype=np.float64)
+            for runs in (first, second)
         ]
         return _Halves(tables, (_row_share(first), _row_share(second)))
 
@@ -224,9 +225,9 @@ class CohortComparison:
 
 
 class _Halves(NamedTuple):
-    """What the halves of each of two cohorts selected, 0/1, those of a pair one after the other."""
+    """What the halves of each of two cohorts selected, CSR of ones, those of a pair one after the other."""
 
-    tables: list[FloatArray]
+    tables: list[Any]
     row_shares: tuple[float, float] = (0.5, 0.5)  # of a half in the rows of the cohort
 
     @property
@@ -260,7 +261,7 @@ class _Halves(NamedTuple):
     def within(self) -> float:
         """Stability of the two halves of a pair."""
         of_cohorts = [(table[::2] * table[1::2]).sum() for table in self.tables]
-        n_pairs = [len(table) / 2 for table in self.tables]
+        n_pairs = [table.shape[0] / 2 for table in self.tables]
         return self._stability(float(np.mean(np.divide(of_cohorts, n_pairs))))
 
     @property
@@ -595,14 +596,9 @@ def _halves_of(runs: Runs, number: int, n_pairs: int) -> _Halves:
     table, tables = runs.table_for("nogueira"), []
     for code in (0, 1):
         halves = by_pair[:, code]
-        tables.append(_dense(table[halves[(halves >= 0).all(axis=1)].ravel()]))
+        of_code = table[halves[(halves >= 0).all(axis=1)].ravel()]
+        tables.append(csr_array(of_code, dtype=np.float64))
     return _Halves(tables)
-
-
-def _dense(table: Any) -> FloatArray:
-    return np.asarray(
-        table.toarray() if sparse.issparse(table) else table, dtype=np.float64
-    )
 
 
 def _check_runs(runs: Any) -> None:

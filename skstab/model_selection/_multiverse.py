@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from scipy.sparse import csr_array
 from scipy.special import stdtrit
 from sklearn.base import clone, is_classifier
 
@@ -207,7 +207,8 @@ class Multiverse:
             return distances.parts()[1] / null
 
         low, high = self._interval(part, [whole, *left_out])
-        first, second = (self._table[:, place].mean(axis=(0, 1)) for place in places)
+        table, columns = self._table_and_columns
+        first, second = (table[:, place].mean(axis=(0, 1)) for place in places)
         most = int(np.abs(first - second).argmax())
         return {
             "a": a,
@@ -216,7 +217,7 @@ class Multiverse:
             "low": low,
             "high": high,
             "same_resample": 1 - whole.means()["choices"] / null,
-            "feature": self._first.feature_names[most],
+            "feature": self._first.feature_names[columns[most]],
             "frequency_a": first[most],
             "frequency_b": second[most],
         }
@@ -280,14 +281,19 @@ class Multiverse:
         return next(iter(self.runs.values()))[0]
 
     @cached_property
-    def _table(self) -> Any:
-        """Supports, resamples × pipelines × seeds × features."""
+    def _table_and_columns(self) -> tuple[Any, Any]:
+        """Supports, resamples × pipelines × seeds × features, of those that any run selected; and which these are."""
         numbers = _shared_splits(self.runs)
-        by_choice = []
-        for held in self.runs.values():
-            kept = [runs.take(np.isin(runs.split_numbers, numbers)) for runs in held]
-            by_choice.append(np.stack([_dense(runs) for runs in kept], axis=1))
-        return np.stack(by_choice, axis=1)
+        masks = [
+            [_supports(runs, numbers) for runs in held] for held in self.runs.values()
+        ]
+        used = [mask.indices for held in masks for mask in held]
+        columns = np.unique(np.concatenate([[0], *used]))
+        by_choice = [
+            np.stack([mask[:, columns].toarray() for mask in held], axis=1)
+            for held in masks
+        ]
+        return np.stack(by_choice, axis=1), columns
 
     @cached_property
     def _distances_and_without(self) -> list[_Distances]:
@@ -299,8 +305,8 @@ class Multiverse:
 
     def _distances_of(self, places: list[int]) -> list[_Distances]:
         """Distances of some of the pipelines: on all resamples, then without each of them."""
-        table = self._table[:, places]
-        r, a, s, d = table.shape
+        table = self._table_and_columns[0][:, places]
+        (r, a, s), d = table.shape[:3], self._first.n_features
         sizes = table.sum(axis=3, dtype=np.float64).sum(axis=2)
         own = _summed_distances(table.sum(axis=2), sizes, s)
         of_any = _summed_distances(
@@ -546,11 +552,10 @@ def _shared_splits(runs: Mapping[Any, list[Runs]]) -> Any:
     return shared
 
 
-def _dense(runs: Runs) -> Any:
-    """What each run selected, in the order of the splits."""
-    table = runs.take(np.argsort(runs.split_numbers)).table_for("nogueira")
-    masks = table.toarray() if sparse.issparse(table) else np.asarray(table)
-    return masks.astype(bool)
+def _supports(runs: Runs, numbers: Any) -> Any:
+    """What each run on one of these splits selected, in the order of the splits."""
+    kept = runs.take(np.isin(runs.split_numbers, numbers))
+    return csr_array(kept.take(np.argsort(kept.split_numbers)).table_for("nogueira"))
 
 
 def _summed_distances(counts: Any, sizes: Any, n_runs: int) -> FloatArray:

@@ -11,19 +11,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import ndtr, stdtrit
 
 from skstab._checks import check_int, check_level
+from skstab._matrices import other_ranks
 from skstab._random import check_rng
 from skstab._statistics import wilson_interval
 from skstab._typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["rank_columns"]
 
+_MOST_COMPARED = 10_000
+
 
 def rank_columns(
-    ranks: FloatArray,
-    selected: BoolArray,
+    ranks: Any,
+    selected: Any,
     k: int,
     *,
     confidence_level: float,
@@ -35,24 +39,44 @@ def rank_columns(
     check_int(k, "k", most=d)
     check_int(n_resamples, "n_resamples", least=10)
     level, rng = check_level(confidence_level), check_rng(random_state)
-    share = ((ranks <= k) & selected).mean(axis=0)
+    ranks, selected, of_feature = _columns_once(ranks, selected)
+    share = ((ranks <= k) & selected).mean(axis=0)[of_feature]
     share_low, share_high = wilson_interval(share, m, level)
     # Features with the same rank in every run can't be ordered, and need not be compared.
-    distinct, column, n_alike = np.unique(
-        ranks, axis=1, return_inverse=True, return_counts=True
-    )
+    distinct, column = np.unique(ranks, axis=1, return_inverse=True)
+    column = column.ravel()[of_feature]
+    n_alike = np.bincount(column)
+    if len(n_alike) > _MOST_COMPARED:
+        raise ValueError(
+            f"ranks compare all pairs of at most {_MOST_COMPARED} features that any run tells apart, got "
+            f"{len(n_alike)}: use fewer runs, or runs that select fewer features"
+        )
     draws = rng.multinomial(m, np.full(m, 1 / m), size=n_resamples)
     before = _surely_before(distinct, draws, level)
-    mean = ranks.mean(axis=0)
+    mean = distinct.mean(axis=0)[column]
     return {
         "mean_rank": mean,
         "top_k": share,
         "top_k_low": share_low,
         "top_k_high": share_high,
         "rank": 1 + np.searchsorted(np.sort(mean), mean - 1e-9),
-        "rank_low": (1 + n_alike @ before)[column.ravel()],
-        "rank_high": (d - before @ n_alike)[column.ravel()],
+        "rank_low": (1 + n_alike @ before)[column],
+        "rank_high": (d - before @ n_alike)[column],
     }
+
+
+def _columns_once(ranks: Any, selected: Any) -> tuple[FloatArray, BoolArray, IntArray]:
+    """Dense tables in which features that no run used are one column, the last; and the column of each feature."""
+    every = np.arange(ranks.shape[1])
+    if not sparse.issparse(ranks):
+        return ranks, selected, every
+    used = np.union1d(ranks.indices, selected.indices)
+    of_feature = np.full(len(every), len(used))
+    of_feature[used] = np.arange(len(used))
+    shown = np.append(used, np.setdiff1d(every, used)[:1])
+    dense = ranks[:, shown].toarray()
+    dense = np.where(dense > 0, dense, other_ranks(ranks)[:, None])
+    return dense, selected[:, shown].toarray(), of_feature
 
 
 def _surely_before(ranks: FloatArray, draws: IntArray, level: float) -> BoolArray:

@@ -797,9 +797,7 @@ class Runs:
             raise ValueError(f"ranks need at least 3 runs, got {len(self)}")
         columns = rank_columns(
             self.table_for("canberra"),
-            np.asarray(self.supports, dtype=bool)
-            if isinstance(self.supports, np.ndarray)
-            else self.supports.toarray(),
+            self.supports,
             k,
             confidence_level=confidence_level,
             n_resamples=n_resamples,

@@ -8,7 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from skstab._matrices import sparse_ranks
 from skstab._statistics import wilson_interval
+from skstab.runs._rows import as_shown
 
 
 def summary_columns(supports: Any, importances: Any, coefs: Any) -> dict[str, Any]:
@@ -49,8 +51,16 @@ def _mean_and_deviation(importances: Any) -> dict[str, Any]:
 
 
 def ranks_of(importances: Any) -> Any:
-    """Ranks of the features in each run, 1 for the most important; ties share their average."""
+    """Ranks of the features in each run, 1 for the most important; ties share their average.
+
+    In a table that is too large to be shown features without an importance have no entry.
+    """
     from scipy.stats import rankdata
 
-    dense = importances.toarray() if issparse(importances) else importances
-    return rankdata(-dense, axis=1)
+    table = as_shown(importances)
+    if not issparse(table):
+        return rankdata(-table, axis=1)
+    ranks = sparse_ranks(-table)
+    of_zero = (table.shape[1] + 1) / 2 - ranks.mean(axis=1)
+    ranks.data += np.repeat(of_zero, np.diff(ranks.indptr))
+    return ranks

@@ -91,9 +91,22 @@ def test_rankings_run_from_one_to_the_number_of_features(ranks):
         metrics.canberra_stability(ranks)
 
 
-def test_rankings_must_be_dense():
-    with pytest.raises(TypeError, match="rankings must be dense"):
-        metrics.canberra_stability(sparse.csr_array([[1, 2], [2, 1]]))
+def test_features_without_a_rank_share_the_mean_of_those_that_are_left():
+    dense = [[1, 2, 4, 4, 4], [2, 1, 4, 4, 4], [1, 3.5, 3.5, 3.5, 3.5]]
+    given = sparse.csr_array([[1, 2, 0, 0, 0], [2, 1, 0, 0, 0], [1, 0, 0, 0, 0]])
+    for location in (None, 1, 3):
+        assert metrics.canberra_stability(given, location=location) == pytest.approx(
+            metrics.canberra_stability(dense, location=location), abs=1e-14
+        )
+    every = sparse.csr_array([[1, 2], [2, 1]])
+    assert metrics.canberra_stability(every) == metrics.canberra_stability(
+        every.toarray()
+    )
+
+
+def test_ranks_that_leave_none_for_the_others_are_refused():
+    with pytest.raises(ValueError, match=r"rankings must hold ranks from 1 .* 3"):
+        metrics.canberra_stability(sparse.csr_array([[3, 3, 0], [1, 2, 0]]))
 
 
 @pytest.mark.parametrize("location", [0, -1, 1.5, "top", True])

@@ -2,10 +2,13 @@
 
 import tracemalloc
 from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.datasets import make_classification
@@ -13,8 +16,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.linear_model import LogisticRegression
 
 from skstab import Runs, StabilityCV, collect_supports
-from skstab.metrics import stability_interval
+from skstab.metrics import get_measure, stability_interval
 from skstab.model_selection import BootstrapSplit
+from skstab.model_selection._agreement import mean_overlap
+from tests.metrics import strategies
 
 
 @pytest.mark.parametrize("C", [0.03, 100.0])
@@ -102,6 +107,45 @@ def test_a_thousand_runs_over_a_million_features_stay_sparse(tmp_path):
         assert sparse.issparse(runs.grouped(np.arange(D) // 2).tables.supports)
         runs.save(tmp_path / "runs.npz")
         assert sparse.issparse(Runs.load(tmp_path / "runs.npz").tables.supports)
+
+
+def test_ranks_of_a_thousand_runs_over_a_million_features_stay_sparse():
+    rng = np.random.default_rng(0)
+    places = rng.integers(400, size=(1000, 20)) * 2000
+    rows = np.repeat(np.arange(1000), 20)
+    weights = sparse.coo_array(
+        (rng.random(20_000), (rows, places.ravel())), shape=(1000, D)
+    )
+    with at_most(600):
+        runs = Runs(weights > 0, weights)
+        assert -1 <= runs.stability("canberra") <= 1
+        assert len(runs.ranks(10, n_resamples=10, random_state=0)) == D
+        assert 0 <= mean_overlap(runs, runs, get_measure("canberra")) <= 1
+
+
+@given(
+    weights=strategies.weights(min_runs=3),
+    seed=st.integers(0, 99),
+    k=st.integers(1, 3),
+)
+def test_ranks_of_a_large_table_are_those_of_the_dense_one(weights, seed, k):
+    kept = np.random.default_rng(seed).random(weights.shape) < 0.4
+    k = min(k, weights.shape[1])
+    supports, table = sparse.csr_array(kept), sparse.csr_array(weights * kept)
+    found = []
+    for limit in (10**8, 0):
+        with mock.patch("skstab.runs._rows._SHOWN", limit):
+            runs = Runs(supports, table)
+            assert sparse.issparse(runs.table_for("canberra")) == (limit == 0)
+            ranks = runs.ranks(k, n_resamples=20, random_state=0)
+            found.append((runs.interval("canberra"), ranks))
+    (one, dense), (other, large) = found
+    np.testing.assert_allclose(
+        [one.estimate, one.low, one.high],
+        [other.estimate, other.low, other.high],
+        atol=1e-9,
+    )
+    pd.testing.assert_frame_equal(large.loc[dense.index], dense)
 
 
 class Places(SelectorMixin, BaseEstimator):
