@@ -12,11 +12,18 @@ from scipy.stats import betabinom
 from skstab._compat import take_columns, take_rows
 from skstab._typing import FloatArray, IndexArray
 
-__all__ = ["exchanged_rows", "pvalues_by_decoys", "with_decoys"]
+__all__ = [
+    "exchanged_rows",
+    "pvalues_by_decoys",
+    "pvalues_by_importance",
+    "with_decoys",
+]
 
 _LEAST_CORRELATION = 0.05  # of the selections of one decoy in two halves
 _ERRORS = 1.0  # standard errors by which it may be underestimated
 _PREFIX = "decoy of "
+_TAIL = 0.25  # share of the decoys that the tail of their importances is fitted to
+_FURTHEST = 10  # times smaller than the least share of decoys a p-value may be
 
 
 # -- making them -----------------------------------------------------------------------
@@ -79,3 +86,23 @@ def pvalues_by_decoys(
     size = 1 / np.clip(correlation, _LEAST_CORRELATION, 0.95) - 1
     tail = betabinom.sf(reached - 1, n, mean * size, (1 - mean) * size)
     return np.asarray(np.clip(np.maximum(share, tail), 0.0, 1.0))
+
+
+def pvalues_by_importance(own: FloatArray, decoys: FloatArray) -> FloatArray:
+    """How often a decoy is at least as important, on average over the halves, as each feature.
+
+    It is the share of the decoys that are, (1 + #{decoys ≥ own})/(1 + #decoys). A feature above all of them has the
+    exponential tail of the upper quarter of the square roots, whose mean excess is increased by its standard error;
+    at least a tenth of the least share. Importances of normal errors have a lighter tail than their square roots say.
+    """
+    roots, reached = np.sqrt(np.maximum(decoys, 0)), np.sqrt(np.maximum(own, 0))
+    n_above = (roots[None, :] >= reached[:, None]).sum(axis=1)
+    share = (1 + n_above) / (1 + roots.size)
+    start = np.quantile(roots, 1 - _TAIL)
+    excess = roots[roots > start] - start
+    if excess.size < 3:
+        return np.asarray(share)
+    mean = excess.mean() * (1 + _ERRORS / np.sqrt(excess.size))
+    tail = excess.size / roots.size * np.exp((start - reached) / mean)
+    beyond = np.clip(tail, share / _FURTHEST, share)
+    return np.asarray(np.where(n_above == 0, beyond, share))

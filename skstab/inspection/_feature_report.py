@@ -214,7 +214,7 @@ def feature_report(
         features as rows, and it is not combined with `variables`.
     assessment : SelectorAssessment, default=None
         What :func:`~skstab.model_selection.assess_selector` returned for the same selector and data: a feature is
-        then reported only if halves of the data select it, or its cluster, more often than copies without
+        then reported only if halves of the data give it, or its cluster, more weight than copies without
         information (:func:`decoy_evidence`), and none if there is no signal.
     pvalues : bool, default=False
         Add p-values of :func:`split_pvalues`, which needs X and y: on the rows that each run left out, or that each

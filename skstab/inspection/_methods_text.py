@@ -119,8 +119,8 @@ def _features(report: StabilityReport) -> list[str]:
     ]
     if _has_decoys(report):
         said.append(
-            "It must also be selected by more halves than decoys, copies of the features with their rows in random "
-            "order beside the real target (q at most 0.05; Benjamini and Hochberg 1995)."
+            "It must also be more important in halves of the rows than decoys, copies of the features with their rows "
+            "in random order beside the real target (q at most 0.05; Benjamini and Hochberg 1995)."
         )
     return said
 

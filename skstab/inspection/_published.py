@@ -286,7 +286,7 @@ def in_words(report: FeatureReport, noun: str) -> str:
     """How many features to publish, in a sentence."""
     core = report.core
     if core.empty:
-        return f"No {noun} was selected often enough, and more often than copies without information (decoys)."
+        return f"No {noun} was selected often enough, and more important than copies without information (decoys)."
     names = listed(list(core.index), 10)
     unless = ", unless there is a leak (see the alerts)" if report.alerts else ""
     return f"{plural(len(core), noun)} of {len(report.table):,}{unless}: {names}."

@@ -59,7 +59,7 @@ def reasons(
     if rule.no_signal:
         cases["no signal in the data"] = np.ones(len(frequency), dtype=bool)
     elif qvalues is not None:
-        cases["selected no more often than decoys"] = qvalues > _LEVEL
+        cases["no more important than decoys"] = qvalues > _LEVEL
     why = np.select(list(cases.values()), list(cases), default="").astype(object)
     substitutes = np.flatnonzero((why == "") & (best != np.arange(len(best))))
     why[substitutes] = [f"substitute of {name}" for name in names[best[substitutes]]]
@@ -75,7 +75,7 @@ def sentence(table: pd.DataFrame, rule: Rule, alerts: Sequence[str]) -> str:
         return rule.assessment.reason
     core = list(table.index[table["reason"] == ""])
     often = f"in at least {rule.threshold:.0%} of the {rule.n_runs} runs"
-    often += " and more often than decoys" if "decoy" in table else ""
+    often += " and more important than decoys" if "decoy" in table else ""
     if not core:
         return f"No feature to report: none was selected {often}.{_left(table)}"
     number = "1 feature" if len(core) == 1 else f"{len(core)} features"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from skstab._checks import check_int, check_run_settings, check_support_from
-from skstab._decoys import exchanged_rows, pvalues_by_decoys, with_decoys
+from skstab._decoys import (
+    exchanged_rows,
+    pvalues_by_decoys,
+    pvalues_by_importance,
+    with_decoys,
+)
 from skstab._engine.candidates import lone_candidate
 from skstab._engine.job import Part
 from skstab._engine.make import one_study
@@ -44,6 +49,7 @@ __all__ = ["DecoyEvidence", "decoy_evidence"]
 
 _EVERY = 100  # columns up to which each has a decoy
 _RARE = 0.1  # share of the rarer value of a column of two values
+_FEWEST_IMPORTANT = 3  # decoys that are ever selected, for a tail of importances
 _FEW = 20  # decoys of one kind, below which they are compared with all of them, too
 LEVEL = 0.05  # of q-values
 
@@ -75,7 +81,7 @@ class DecoyEvidence:
     >>> isinstance(evidence, DecoyEvidence)
     True
     >>> evidence
-    DecoyEvidence(2 of 10 features selected more often than decoys, 5 draws, 80 halves)
+    DecoyEvidence(2 of 10 features above decoys, 5 draws, 80 halves)
     """
 
     runs: Runs
@@ -98,15 +104,18 @@ class DecoyEvidence:
         table : DataFrame
             One row per feature, or cluster in the order of the first features: `halves`, the share of the halves that
             selected it beside decoys; `decoy`, the same of its own decoys, or, where it has none, of all of its kind;
-            `pvalue`, the share of decoys of its kind that are selected at least as often, continued by a beta-binomial
-            distribution where none is; and `qvalue`, adjusted for all features (Benjamini and Hochberg).
+            `pvalue`, how often decoys of its kind are as important on average over the halves, or, where not every
+            column has a decoy or too few are selected, are selected as often; and `qvalue`, adjusted for all
+            features (Benjamini and Hochberg).
         """
         labels = self.runs.feature_names if clusters is None else clusters
         codes = np.arange(self.runs.n_features)
         if clusters is not None:
             labels, codes = group_codes(clusters, len(codes), "clusters")
-        own = self.runs.grouped(codes).frequencies().to_numpy()
-        units, per_draw = self._decoys_of(codes)
+        real = self.runs.grouped(codes)
+        own = real.frequencies().to_numpy()
+        units, draws = self._decoys_of(codes)
+        per_draw = np.array([runs.frequencies().to_numpy() for runs in draws])
         first = np.unique(codes, return_index=True)[1]
         kinds = [
             f"{kind} {size}"
@@ -114,9 +123,8 @@ class DecoyEvidence:
                 np.asarray(self.kinds)[first], _sizes(codes), strict=True
             )
         ]
-        pvalues = _pvalues(
-            own, per_draw, np.array(kinds), units, len(self.runs) // self.n_draws
-        )
+        alike = _Kinds(np.array(kinds), units)
+        pvalues = self._pvalues(own, per_draw, self._importances(real, draws), alike)
         mean = np.full(len(own), per_draw.mean())
         mean[units] = per_draw.mean(axis=0)
         columns = {
@@ -127,22 +135,47 @@ class DecoyEvidence:
         }
         return pd.DataFrame(columns, index=pd.Index(labels, name="feature"))
 
-    def _decoys_of(self, codes: IndexArray) -> tuple[IndexArray, FloatArray]:
-        """The features, or clusters, that have decoys; and the frequencies of these, draws × features."""
+    def _pvalues(
+        self, own: FloatArray, per_draw: FloatArray, importances: Any, kinds: _Kinds
+    ) -> FloatArray:
+        """Compare the importances or, where these are not known or hardly any decoy has one, the frequencies."""
+        pvalues = np.ones(len(own))
+        n_halves = len(self.runs) // self.n_draws
+        for kind in np.unique(kinds.of_feature):
+            members = np.flatnonzero((kinds.of_feature == kind) & (own > 0))
+            pool, least = kinds.decoys_of(kind, per_draw)
+            found = pvalues_by_decoys(own[members], pool, n_halves, least_mean=least)
+            if importances is not None:
+                pool, least = kinds.decoys_of(kind, importances[1])
+                if np.count_nonzero(pool) >= _FEWEST_IMPORTANT:
+                    pool = pool * max(least / pool.mean(), 1.0)
+                    found = pvalues_by_importance(importances[0][members], pool)
+            pvalues[members] = found
+        return pvalues
+
+    def _importances(self, real: Runs, draws: Sequence[Runs]) -> Any:
+        """Mean importances of the features, and of each draw of decoys; None where not every column has a decoy."""
+        known = self.runs.tables.importances is not None
+        if not known or len(self.columns) < self.runs.n_features:
+            return None
+        return _mean_importances(real), np.array(list(map(_mean_importances, draws)))
+
+    def _decoys_of(self, codes: IndexArray) -> tuple[IndexArray, list[Runs]]:
+        """The features, or clusters, that have decoys; and the runs of these, of each draw."""
         units, inner = np.unique(codes[self.columns], return_inverse=True)
         of_all = self.decoys.grouped(inner)
         order = np.unique(inner, return_index=True)[1].argsort()
         size = len(of_all) // self.n_draws
         parts = [
-            of_all.take(slice(draw * size, (draw + 1) * size)).frequencies().to_numpy()
+            of_all.take(slice(draw * size, (draw + 1) * size))
             for draw in range(self.n_draws)
         ]
-        return units[order], np.array(parts)
+        return units[order], parts
 
     def __repr__(self) -> str:
         above = int((self.frame()["qvalue"] <= LEVEL).sum())
         return (
-            f"DecoyEvidence({above} of {self.runs.n_features} features selected more often than decoys, "
+            f"DecoyEvidence({above} of {self.runs.n_features} features above decoys, "
             f"{self.n_draws} draws, {len(self.runs)} halves)"
         )
 
@@ -153,21 +186,23 @@ def _sizes(codes: IndexArray) -> Any:
     return np.minimum(np.ceil(np.log2(sizes)), 3).astype(int)
 
 
-def _pvalues(
-    own: FloatArray, decoys: FloatArray, kinds: Any, units: IndexArray, n_halves: int
-) -> FloatArray:
-    """Compare each feature with the decoys of its kind or, where these are few, with all of at least their mean."""
-    pvalues = np.ones(len(own))
-    for kind in np.unique(kinds):
-        members = np.flatnonzero((kinds == kind) & (own > 0))
-        pool, least = decoys[:, kinds[units] == kind].ravel(), 0.0
-        if pool.size < _FEW:
-            least = pool.mean() if pool.size else 0.0
-            pool = decoys.ravel()
-        pvalues[members] = pvalues_by_decoys(
-            own[members], pool, n_halves, least_mean=least
-        )
-    return pvalues
+def _mean_importances(runs: Runs) -> FloatArray:
+    table: Any = runs.tables.importances
+    return np.asarray(table.mean(axis=0)).ravel()
+
+
+class _Kinds(NamedTuple):
+    """The kind of each feature, and which features have decoys."""
+
+    of_feature: Any
+    units: IndexArray
+
+    def decoys_of(self, kind: Any, decoys: FloatArray) -> tuple[FloatArray, float]:
+        """Values of decoys of a kind, and 0; where they are few those of all, and the mean of these few."""
+        pool = decoys[:, self.of_feature[self.units] == kind].ravel()
+        if pool.size >= _FEW:
+            return pool, 0.0
+        return decoys.ravel(), pool.mean() if pool.size else 0.0
 
 
 @one_study()
@@ -235,16 +270,18 @@ def decoy_evidence(
     Notes
     -----
     Decoys are drawn for the whole table, not for each half: a feature without information still goes with the target
-    a little by chance in this table, which all halves share. Features are called different from decoys where the
-    `qvalue` is at most 0.05. In simulations (`benchmarks/evidence.py`) noise made up at most 5% of these on average,
-    unless it correlates with a feature that matters: *a feature that is only correlated with one counts as found*.
+    a little by chance in this table, which all halves share. Features are above decoys where the `qvalue` is at most
+    0.05. In simulations (`benchmarks/evidence.py`) noise made up at most 5% of these on average, unless it correlates
+    with a feature that matters: *a feature that is only correlated with one counts as found*.
 
-    Up to 100 columns, each has a decoy. Of more, those have one that any half selects without decoys, and as many
-    others drawn at random. A selector that keeps a fixed number of features gives some of these places to decoys: its
-    shares are then lower than without them. Features are compared with decoys of their kind: constant within groups,
-    with few ones among zeros, categories, or others. Where a `ColumnTransformer` names columns, decoys are encoded as
-    their originals are. An estimator that chooses columns by name in another way does not see the decoys, and the
-    comparison is then void.
+    Up to 100 columns, each has a decoy, and importances are compared, averaged over the halves with 0 where a feature
+    is not selected: a selector that takes most of the columns also takes most of the decoys, and frequencies say
+    little. Of more columns, those have a decoy that any half selects without decoys, and as many others drawn at
+    random; then, or without importances, or where hardly any decoy is selected, frequencies are compared. A selector
+    that keeps a fixed number of features gives some of these places to decoys: its shares are then lower than without
+    them. Features are compared with decoys of their kind: constant within groups, with few ones among zeros,
+    categories, or others. Where a `ColumnTransformer` names columns, decoys are encoded as their originals are. An
+    estimator that chooses columns by name in another way does not see the decoys, and the comparison is then void.
 
     Examples
     --------
@@ -255,8 +292,8 @@ def decoy_evidence(
     >>> evidence = decoy_evidence(Lasso(alpha=5), X, y, random_state=0)
     >>> evidence.frame().query("qvalue <= 0.05")["halves"]
     feature
-    x3    1.0
-    x5    1.0
+    x1    1.0
+    x2    1.0
     Name: halves, dtype: float64
     """
     check_estimator(estimator)

@@ -312,7 +312,7 @@ def test_a_copied_true_feature_is_a_substitute_and_noise_is_not_in_the_core(simu
         | relevant["reason"].str.startswith("substitute of")
     ).all()
     assert not table.iloc[6:]["reason"].isin([""]).any()
-    assert "more often than decoys" in report.sentence
+    assert "more important than decoys" in report.sentence
 
 
 def assessment_of(own, decoys, verdict="signal, stable"):
@@ -340,7 +340,7 @@ def test_what_is_selected_as_often_as_decoys_is_left_out():
     found = assessment_of([1, 0.4, 0.1], [0.1, 0.4, 0.1])
     report = feature_report(Runs(z), assessment=found)
     assert report.core.index.tolist() == ["x0"]
-    why = "selected no more often than decoys"
+    why = "no more important than decoys"
     assert report.left_out.to_dict() == {"x1": why, "x2": why}
     assert report.frame().loc["x1", ["halves", "decoy"]].tolist() == [0.375, 0.375]
 
@@ -349,7 +349,7 @@ def test_the_cluster_is_what_is_compared_with_decoys():
     z = np.array([[1, 0, 1, 0]] * 6 + [[0, 1, 0, 1]] * 4, dtype=bool)
     found = assessment_of([0.5, 1, 0.2, 0.1], [0.1, 0.1, 0.2, 0.1])
     table = feature_report(Runs(z), clusters=[0, 0, 1, 1], assessment=found).frame()
-    rare = "selected no more often than decoys"
+    rare = "no more important than decoys"
     assert table["reason"].to_dict() == {
         "x0": "",
         "x1": "substitute of x0",

@@ -156,6 +156,37 @@ def test_shares_and_pvalues_are_their_plain_definitions():
     np.testing.assert_allclose(table["qvalue"][expected.index], expected)
 
 
+def test_importances_are_compared_where_each_column_has_a_decoy():
+    """Nearly everything is selected always: frequencies say nothing."""
+    rng = np.random.default_rng(0)
+    own, decoys = (rng.exponential(1, (80, 10)) for _ in range(2))
+    own[:, 3] += 9
+    columns = {"columns": np.arange(10), "kinds": ["other"] * 10, "n_draws": 5}
+    every = np.ones((80, 10), dtype=bool)
+    table = DecoyEvidence(Runs(every, own), Runs(every, decoys), **columns).frame()
+    means = np.sqrt(decoys.reshape(5, 16, 10).mean(axis=1)).ravel()
+    for feature, (_, row) in enumerate(table.iterrows()):
+        reached = np.sqrt(own[:, feature].mean())
+        share = (1 + np.sum(means >= reached)) / 51
+        if feature == 3:
+            assert share == 1 / 51
+            assert row["pvalue"] == pytest.approx(share / 10)
+        elif np.any(means >= reached):
+            assert row["pvalue"] == pytest.approx(share)
+    assert (table["qvalue"] <= 0.05).to_numpy().nonzero()[0].tolist() == [3]
+    just_above = own.copy()
+    just_above[:, 3] = means.max() ** 2 * 1.1
+    table = DecoyEvidence(
+        Runs(every, just_above), Runs(every, decoys), **columns
+    ).frame()
+    start = np.quantile(means, 0.75)
+    excess = means[means > start] - start
+    mean = excess.mean() * (1 + 1 / np.sqrt(len(excess)))
+    tail = len(excess) / 50 * np.exp((start - means.max() * np.sqrt(1.1)) / mean)
+    assert 1 / 510 < table["pvalue"].iloc[3] <= 1 / 51
+    assert table["pvalue"].iloc[3] == pytest.approx(min(tail, 1 / 51))
+
+
 def test_features_are_compared_with_decoys_of_their_kind():
     """Decoys that are constant within patients are selected often, others never."""
     own, decoys = np.zeros((80, 40), dtype=bool), np.zeros((80, 40), dtype=bool)
@@ -190,6 +221,15 @@ def test_noise_is_not_called_evidence_and_a_clear_feature_is():
         wrong += len(found.drop("x0", errors="ignore"))
     assert right == 6
     assert wrong <= 1
+
+
+def test_a_selector_that_takes_nearly_everything_loses_no_clear_feature():
+    X, y = data(120, 12)
+    y = y + X[:, 4]
+    evidence = decoy_evidence(Lasso(alpha=0.02), X, y, random_state=0)
+    table = evidence.frame()
+    assert table["decoy"].mean() > 0.7
+    assert table.index[table["qvalue"] <= 0.05].tolist() == ["x0", "x4"]
 
 
 # -- in an assessment, and errors ------------------------------------------------------
