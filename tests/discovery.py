@@ -46,12 +46,13 @@ def filters():
 
 
 def splitters():
-    """Classes whose instances split rows."""
+    """Classes whose instances do nothing but split rows."""
     return {
         name: thing
         for name, thing in exported("model_selection").items()
         if inspect.isclass(thing)
         and (name.endswith("Split") or hasattr(thing, "split"))
+        and not hasattr(thing, "fit")
     }
 
 

@@ -363,7 +363,8 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
         params : dict
             Values by name.
         """
-        return self._get_params("selectors", deep=deep)  # type: ignore[no-any-return]
+        with naming("deep"):
+            return self._get_params("selectors", deep=deep)  # type: ignore[no-any-return]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters: a selector by its name, one of its parameters as `name__parameter`.
@@ -410,9 +411,9 @@ class ConsensusSelector(MetaEstimatorMixin, SelectorMixin, BaseComposition):
         validate_data(self, X, skip_check_array=True)
         entropy = draw_entropy(self.random_state)
         routed = routed_from_fit(self, params)
-        splits = list(
-            self._splitter(y, routed, entropy).split(X, y, **routed.splitter.split)
-        )
+        splitter = self._splitter(y, routed, entropy)
+        with naming("cv", "X", "y", *routed.splitter.split):
+            splits = list(splitter.split(X, y, **routed.splitter.split))
         # Seeds of the first selectors stay the same when another one is added.
         seeds = np.random.SeedSequence(entropy).generate_state(len(self.selectors))
         self.runs_ = {

@@ -92,16 +92,17 @@ class FeatureEvidenceDisplay:
                 f"shares must be a list of numbers from 0 to 1, got {shares!r}"
             )
         n = len(self.shares)
-        names = [f"x{j}" for j in range(n)] if feature_names is None else feature_names
-        self.feature_names = _of_length(list(names), "feature_names", n)
+        if feature_names is None:
+            feature_names = [f"x{j}" for j in range(n)]
+        self.feature_names = _of_length(feature_names, "feature_names", n)
         self.decoys = _numbers_or_missing(decoys, "decoys", n)
         self.fragility = _numbers_or_missing(fragility, "fragility", n)
-        self.directions = _of_length(
-            [""] * n if directions is None else list(directions), "directions", n
-        )
-        self.substitutes = _of_length(
-            [[]] * n if substitutes is None else list(substitutes), "substitutes", n
-        )
+        if directions is None:
+            directions = [""] * n
+        self.directions = _of_length(directions, "directions", n)
+        if substitutes is None:
+            substitutes = [[]] * n
+        self.substitutes = _of_length(substitutes, "substitutes", n)
         self.runs = runs
 
     @classmethod
@@ -118,6 +119,10 @@ class FeatureEvidenceDisplay:
         display : FeatureEvidenceDisplay
             The display, not drawn yet.
         """
+        if not hasattr(report, "core"):
+            raise TypeError(
+                f"report must be what feature_report returned, got {type(report).__name__}"
+            )
         core = report.core
         of_halves = "halves" in core
         return cls(
@@ -257,12 +262,14 @@ class FeatureEvidenceDisplay:
             )
 
 
-def _of_length(values: list[Any], name: str, n: int) -> list[Any]:
-    if len(values) != n:
+def _of_length(values: Any, name: str, n: int) -> list[Any]:
+    with naming(name):
+        listed = list(values)
+    if len(listed) != n:
         raise ValueError(
-            f"{name} must have one value for each of {n} shares, got {len(values)}"
+            f"{name} must have one value for each of {n} shares, got {len(listed)}"
         )
-    return values
+    return listed
 
 
 def _numbers_or_missing(values: Any, name: str, n: int) -> Any:

@@ -14,7 +14,12 @@ from skstab._compat import as_indexable, take_rows
 from skstab._fragility import absent_units, carriers_of, most_rows, without_each
 from skstab._statistics import wilson_interval
 from skstab._typing import FloatArray, IndexArray, NamesLike, RunsLike
-from skstab.inspection._plotting import figure_and_axes, height_of, name_ticks
+from skstab.inspection._plotting import (
+    check_count,
+    figure_and_axes,
+    height_of,
+    name_ticks,
+)
 from skstab.inspection._sources import most_frequent, runs_of, supports_of
 from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit, StabilityCV
 from skstab.runs import Runs
@@ -175,9 +180,7 @@ def fragility(
     """
     import pandas as pd
 
-    check_number(
-        threshold, "threshold", "a number above 0 and at most 1", above=0, most=1
-    )
+    _check_threshold(threshold)
     found, _ = supports_of(runs)
     rows = _Rows.of(found, row_names)
     columns = _columns(found, rows, threshold)
@@ -225,6 +228,12 @@ class _Rows(NamedTuple):
         if self.names is not None or not distinct:
             return ", ".join(distinct)
         return f"row{'s' if len(distinct) > 1 else ''} {', '.join(distinct)}"
+
+
+def _check_threshold(threshold: Any) -> None:
+    check_number(
+        threshold, "threshold", "a number above 0 and at most 1", above=0, most=1
+    )
 
 
 def _columns(runs: Runs, rows: _Rows, threshold: float) -> dict[str, Any]:
@@ -327,6 +336,10 @@ class FragilityDisplay:
     """
 
     def __init__(self, changes: pd.DataFrame) -> None:
+        if not hasattr(changes, "to_numpy") or np.ndim(changes) != 2:
+            raise TypeError(
+                f"changes must be a DataFrame, features by rows, got {type(changes).__name__}"
+            )
         self.changes = changes
 
     @classmethod
@@ -358,6 +371,8 @@ class FragilityDisplay:
         """
         import pandas as pd
 
+        _check_threshold(threshold)
+        check_count(n_rows, "n_rows")
         found = runs_of(runs, "runs")
         rows = _Rows.of(found, row_names)
         frequency = found.frequencies().to_numpy()

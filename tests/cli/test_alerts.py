@@ -277,12 +277,12 @@ def test_gaps_that_say_the_event_or_the_class_are_leaks():
         a for a in alerts_of(survival, target="died", n_resamples=50) if "missing" in a
     ]
     assert len(found) == 1
-    assert "whether cause is missing says whether there was an event" in found[0]
+    assert "whether 'cause' is missing says whether there was an event" in found[0]
     classes = dataset_of(table.drop(columns="days"), Endpoint(target="died"))
     found = [
         a for a in alerts_of(classes, target="died", n_resamples=50) if "missing" in a
     ]
-    assert "whether cause is missing says the class" in found[0]
+    assert "whether 'cause' is missing says the class" in found[0]
 
 
 def test_groups_are_the_persons_and_not_the_numbers_of_samples():

@@ -32,8 +32,10 @@ def objective(columns, loss, C, weights, intercept):
     return loss.value(columns.T @ weights + intercept) + np.sum(weights**2) / (2 * C)
 
 
+# The hinge loss has no derivatives: its machines are libsvm's, and tested with HybridRFE.
+SMOOTH = sorted(set(LOSSES) - {"hinge"})
 cases = st.tuples(
-    st.sampled_from(sorted(LOSSES)),
+    st.sampled_from(SMOOTH),
     st.integers(6, 25),
     st.integers(1, 40),
     st.floats(-2, 3),

@@ -13,12 +13,18 @@ from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
-from skstab.feature_selection import HybridRFE, StabilitySelection, welch_variance
+from skstab.feature_selection import (
+    ConsensusSelector,
+    HybridRFE,
+    StabilitySelection,
+    welch_variance,
+)
 from skstab.inspection import (
     FeatureStabilityMapDisplay,
     StabilityReport,
     co_selection,
     feature_report,
+    fragility,
     importance_contributions,
     instability_shares,
 )
@@ -196,6 +202,11 @@ def assessment():
 
 
 @cache
+def evident_features():
+    return feature_report(fitted(), assessment=assessment())
+
+
+@cache
 def path():
     X, y = data()
     return StabilitySelection(
@@ -236,6 +247,7 @@ def held(make):
     return lambda _: make()
 
 
+MEMBERS = [("two", SelectKBest(k=2)), ("three", SelectKBest(k=3))]
 selector = one_of(SelectKBest(k=2), HybridRFE(2), SelectKBest(welch_variance, k=1))
 GOOD = {
     **dict.fromkeys(("supports", "a", "b", "whole", "halves"), supports),
@@ -267,6 +279,10 @@ GOOD = {
         one_of(None),
     ),
     **dict.fromkeys(
+        ("max_seconds", "max_memory", "confirm", "variables", "row_names", "pvalues"),
+        one_of(None),
+    ),
+    **dict.fromkeys(
         (
             "feature_names",
             "selected",
@@ -288,6 +304,14 @@ GOOD = {
     ),
     "data": one_of(supports(np.random.default_rng(1)), fitted(), fitted().runs_),
     "n_permutations": one_of(19),
+    "n_draws": one_of(2),
+    "clusters": one_of(None, np.array([0, 0, 1, 1, 2])),
+    "k": one_of(1, 3),
+    "deep": one_of(True, False),
+    "least": one_of(0.5, 0.9),
+    "least_share": fraction,
+    "subset_size": one_of(None, 2),
+    "n_rows": one_of(2, 20),
     "probabilities": lambda rng: rng.random(D),
     "rankings": rankings,
     "similarity": similarity,
@@ -426,6 +450,7 @@ GOOD_OF = {
         for name in ("conformal_pvalues", "stability_interval")
     },
     ("random_selection_test", "n_resamples"): one_of(10, 19),
+    ("Runs.ranks", "n_resamples"): one_of(10, 19),
     ("SelectorComparison.from_search", "search"): lambda _: searched(),
     ("SelectorComparison.from_search", "X"): held(lambda: data()[0]),
     ("SelectorComparison.from_search", "y"): held(lambda: data()[1]),
@@ -547,6 +572,24 @@ GOOD_OF = {
     ("compare_cohorts", "y"): held(lambda: data()[1]),
     ("prediction_stability", "X"): one_of(None),
     ("StabilityComparisonDisplay", "table"): one_of(FOREST),
+    ("ConsensusSelector", "selectors"): held(lambda: MEMBERS),
+    ("ConsensusSelector", "method"): one_of("borda", "approval", "satisfaction"),
+    ("ConsensusSelector", "weights"): one_of(None, [1, 2]),
+    ("decoy_evidence", "estimator"): one_of(SelectKBest(k=2)),
+    ("decoy_evidence", "y"): held(lambda: data()[1]),
+    ("decoy_evidence", "n_pairs"): one_of(3),
+    ("fragility", "runs"): held(fitted),
+    ("FeatureEvidenceDisplay", "shares"): one_of([1, 0.5]),
+    ("FeatureEvidenceDisplay", "decoys"): one_of(None, [0.1, np.nan]),
+    ("FeatureEvidenceDisplay", "directions"): one_of(None, ["+", "-"]),
+    ("FeatureEvidenceDisplay", "substitutes"): one_of(None, [["b"], []]),
+    ("FeatureEvidenceDisplay", "fragility"): one_of(None, [np.nan, 1]),
+    ("FeatureEvidenceDisplay", "feature_names"): one_of(None, ["a", "c"]),
+    ("FeatureEvidenceDisplay.from_report", "report"): held(evident_features),
+    ("FragilityDisplay", "changes"): one_of(pd.DataFrame(np.zeros((2, 3)))),
+    ("FragilityDisplay.from_runs", "runs"): held(fitted),
+    ("RankDisplay", "table"): held(lambda: many_runs().ranks(2, random_state=0)),
+    ("RankDisplay.from_runs", "runs"): lambda _: many_runs(),
 }
 
 # Arguments that only go together, by what was drawn already.
@@ -663,8 +706,13 @@ OBJECTS = {
     "BootstrapSplit": few,
     "CoSelection": lambda: co_selection(many_runs()),
     "ComplementaryPairsSplit": lambda: ComplementaryPairsSplit(4, random_state=0),
+    "ConsensusSelector": cache(
+        lambda: ConsensusSelector(MEMBERS, cv=few()).fit(*data())
+    ),
+    "DecoyEvidence": lambda: assessment().decoys,
     "DisjointBlocksSplit": lambda: DisjointBlocksSplit([4, 0.2], 3, random_state=0),
     "FeatureReport": lambda: feature_report(many_runs()),
+    "Fragility": cache(lambda: fragility(fitted())),
     "HybridRFE": cache(lambda: HybridRFE(2).fit(*data())),
     "ImportanceContributions": lambda: importance_contributions(many_runs()),
     "InstabilityShares": lambda: instability_shares(many_runs()),
@@ -728,6 +776,9 @@ MAY_BE_NAN = {
     ),  # of no front
     *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested
     "correlation",  # of what has no partner
+    *("fragility", "frequency_without"),  # of what no few rows carry
+    "FeatureEvidenceDisplay.frame decoy",  # where there is none
+    "collect_runs score",  # of a fold that failed
     "standard_error",  # of the conformal method
     "importance_contributions stability",  # of a part without importance
     "make_stability_scorer cv",  # as it was given

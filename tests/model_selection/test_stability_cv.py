@@ -692,7 +692,7 @@ def test_text_is_no_table():
 @pytest.mark.parametrize("measure", ["nogueira", "pearson"])
 def test_neither_weights_nor_support(measure, fits):
     with pytest.raises(
-        ValueError, match=r"CountedNeighbors has neither a support .* nor weights"
+        ValueError, match=r"CountedNeighbors .* keeps every feature: wrap it in"
     ):
         StabilityCV(CountedNeighbors(), cv=FEW, measure=measure).fit(*make_data())
     assert len(fits) <= 1
@@ -792,7 +792,7 @@ def test_an_unknown_picture_names_those_there_are(kind):
     fitted = StabilityCV(SelectKBest(k=3), cv=FEW).fit(X, y)
     with pytest.raises(
         ValueError,
-        match=f"kind must be one of 'frequencies', 'map', 'raster'; got '{kind}'",
+        match=f"kind must be one of 'frequencies', 'map', 'ranks', 'raster'; got '{kind}'",
     ):
         fitted.plot(kind)
 
