@@ -25,14 +25,16 @@ def row_numbers(rows: Any, n_rows: int, name: str) -> Any:
     name : str
         The argument that gave them, for the message.
     """
+    expected = f"{name} must give indices of some of the {n_rows} rows of X"
+    # A tuple would be one index for each dimension.
+    index = list(rows) if isinstance(rows, tuple) else rows
     try:
-        # A tuple would be one index for each dimension.
-        index = list(rows) if isinstance(rows, tuple) else rows
-        return np.arange(n_rows)[index]
+        numbers = np.arange(n_rows)[index]
     except IndexError as error:
-        raise ValueError(
-            f"{name} must give indices of some of the {n_rows} rows of X: {error}"
-        ) from error
+        raise ValueError(f"{expected}: {error}") from error
+    if np.ndim(numbers) != 1:
+        raise ValueError(f"{expected}, got {rows!r}")
+    return numbers
 
 
 class Task(NamedTuple):

@@ -312,8 +312,8 @@ def prediction_stability(
     >>> prediction_stability(runs).frame().nlargest(2, "mape").round(2)
          n_runs outcome  full  mean    sd  range_from  range_to  mape  flips
     row
-    135       7       1  0.49  0.39  0.26        0.07      0.75  0.21   0.29
-    41        5       1  0.45  0.55  0.20        0.29      0.75  0.19   0.60
+    290       9       1  0.63  0.57  0.19        0.26      0.81  0.16   0.33
+    146       8       1  0.33  0.41  0.15        0.25      0.66  0.12   0.25
     """
     check_number(threshold, "threshold", "a number from 0 to 1", least=0, most=1)
     held = getattr(runs, "runs_", runs)
