@@ -35,22 +35,34 @@ def column_deviations(X: Any, columns: Any = slice(None)) -> FloatArray:
         isinstance(X, np.ndarray) and X.dtype.kind == "f"
     ):  # the usual case needs no check
         X = check_array(X, accept_sparse=("csr", "csc"), ensure_all_finite=False)
+    # As many rows at a time, and in the same order, whichever columns: then so are the last digits.
+    batch = max(1, _BATCH // X.shape[1])
+    found = _deviations(_in_same_order(X, columns), batch)
     if not isinstance(columns, slice):
-        X = X[:, columns]
-    found = _deviations(X)
+        X, found = X[:, columns], found[: len(columns)]
     # Their squares were too large for floats, or too small for all of their digits.
     extreme = np.flatnonzero(~((found > 1e-140) & (found < np.inf)))
     if extreme.size:
         scaled, powers = _scaled_columns(X[:, extreme])
-        found[extreme] = np.ldexp(_deviations(scaled), powers)
+        found[extreme] = np.ldexp(_deviations(scaled, batch), powers)
     return found
 
 
-def _deviations(X: Any) -> FloatArray:
+def _in_same_order(X: Any, columns: Any) -> Any:
+    """Some columns of a table, in memory like the whole."""
+    if isinstance(columns, slice) or issparse(X) or X.shape[1] == 1:
+        return X[:, columns]
+    # NumPy adds a single column in another order than several.
+    several = columns if len(columns) != 1 else np.repeat(columns, 2)
+    if X.flags.c_contiguous:
+        return X.take(several, axis=1)
+    return np.asfortranarray(X[:, several])
+
+
+def _deviations(X: Any, batch: int) -> FloatArray:
     if issparse(X):
         return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]))
     mean, squares = X.mean(axis=0, dtype=float), np.zeros(X.shape[1])
-    batch = max(1, _BATCH // X.shape[1])
     for start in range(0, X.shape[0], batch):
         centred = X[start : start + batch] - mean
         squares += np.einsum("ij,ij->j", centred, centred)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -115,18 +116,22 @@ class RunPlan:
         y_train = None if y is None else take_rows(y, task.train)
         params = params_of_rows(X, self.fit_params, task.train)
         walk = self.walk(y_train, task.seed, params)
-        left_out = None if self.scorer is None else rows_left_out(self, X, y, task.test)
+        left_out = None
         runs: dict[int, Run] = {}
         times = ScoreTimes()
+        # A single estimator is told of the callbacks, and has nothing to share.
+        single = walk.prepare(families)
+        shared = nullcontext() if single is not None else reading_same_rows(X_train)
         with (
-            # A single estimator is told of the callbacks.
-            task.progress.around(walk.prepare(families), X_train, y_train),
+            task.progress.around(single, X_train, y_train),
             reading_with(self.readers),
-            reading_same_rows(X_train),
+            shared,
         ):
             for fitted in walk.fitted(families, X_train):
                 run = self._read(fitted, X_train, y_train)
-                if not run.is_done and left_out is not None:
+                if not run.is_done and self.scorer is not None:
+                    # After the first fit: until then there is room for its copies.
+                    left_out = left_out or rows_left_out(self, X, y, task.test)
                     score = partial(self._scored, run, fitted, left_out)
                     run = times.timed(score, fitted.estimator, fitted.candidates)
                 if self.keep_estimators and run.fit_error is None:

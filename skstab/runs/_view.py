@@ -45,7 +45,7 @@ class SameRows:
 
     @cached_property
     def deviations(self) -> FloatArray:
-        """The standard deviations of all columns: of all, as the last digit may depend on how many there are."""
+        """The standard deviations of all columns."""
         return column_deviations(self.X)
 
 

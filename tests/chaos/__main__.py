@@ -27,7 +27,7 @@ import numpy as np
 
 from skstab._engine.checkpoint import FAILURE, open_checkpoint
 from skstab._engine.repair import repair
-from tests.chaos.studies import FOLDER, N_ROWS, STUDIES, run, takes_limits
+from tests.chaos.studies import FOLDER, N_ROWS, STUDIES, run
 
 PATIENCE = 240  # seconds for one call
 # Of each backend with its jobs as many as it is to be drawn often: processes take long to start.
@@ -73,7 +73,7 @@ def draw(rng, *, with_dask=False, is_light=False):
 def _drawn(rng, name, workers):
     call = Call(*workers[rng.integers(len(workers))])
     deeds = ("error",) if call.backend == "threading" else INSIDE
-    if takes_limits(name) and rng.random() < 0.3:
+    if rng.random() < 0.3:
         call.limits, deeds = LIMITS, (*deeds, *LIMITED)
     kind = rng.choice(["inside", "row", "outside", "company", "none"])
     at = int(rng.integers(1, 25))

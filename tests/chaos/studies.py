@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import time
-from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,16 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_classification
 from sklearn.feature_selection import SelectKBest
 
-from skstab.feature_selection import StabilitySelection
+from skstab.feature_selection import ConsensusSelector, StabilitySelection
+from skstab.inspection import decoy_evidence
 from skstab.model_selection import (
     BootstrapSplit,
     StabilityCV,
     StabilitySearchCV,
     assess_selector,
+    compare_cohorts,
     compare_selectors,
+    multiverse,
     stability_profile,
 )
 from skstab.runs import Runs
@@ -108,6 +110,33 @@ def _selection(X, y, **options):
     ]
 
 
+def _multiverse(X, y, **options):
+    cv = BootstrapSplit(6, random_state=0)
+    found = multiverse([Suffering(k=2), Suffering(k=4)], X, y, cv=cv, **options)
+    return [runs for held in found.runs.values() for runs in held]
+
+
+def _consensus(X, y, **options):
+    cv = BootstrapSplit(6, random_state=0)
+    pair = [("two", Suffering(k=2)), ("four", Suffering(k=4))]
+    found = ConsensusSelector(pair, cv=cv, **options).fit(X, y)
+    return list(found.runs_.values())
+
+
+def _cohorts(X, y, **options):
+    counts = {"n_pairs": 5, "n_permutations": 19}
+    found = compare_cohorts(
+        Suffering(k=3), X, y, np.arange(N_ROWS) % 2, **counts, **options
+    )
+    return [found.permuted, found.frame().to_numpy(np.float64)]
+
+
+def _evidence(X, y, **options):
+    counts = {"n_pairs": 3, "n_draws": 2}
+    found = decoy_evidence(Suffering(k=3), X, y, **counts, **options)
+    return [found.frame().to_numpy(np.float64)]
+
+
 STUDIES = {
     "cv": _cv,
     "search": _search,
@@ -115,20 +144,11 @@ STUDIES = {
     "compare": _compare,
     "profile": _profile,
     "selection": _selection,
+    "multiverse": _multiverse,
+    "consensus": _consensus,
+    "cohorts": _cohorts,
+    "evidence": _evidence,
 }
-_ENTRIES = {
-    "cv": StabilityCV,
-    "search": StabilitySearchCV,
-    "assess": assess_selector,
-    "compare": compare_selectors,
-    "profile": stability_profile,
-    "selection": StabilitySelection,
-}
-
-
-def takes_limits(name):
-    """Whether an entry can limit its runs."""
-    return "max_seconds" in signature(_ENTRIES[name]).parameters
 
 
 def run(name, backend, n_jobs, checkpoint, limits):

@@ -5,6 +5,8 @@ from operator import attrgetter
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 from sklearn.base import (
     BaseEstimator,
@@ -85,6 +87,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
+from skstab._statistics import column_deviations
 from skstab.runs import _view, read_emptied, read_run, reading_same_rows
 from skstab.runs._selection import (
     _DENSE,
@@ -429,10 +432,8 @@ def test_models_of_the_same_rows_are_read_as_by_themselves(
         doubled = read_run(models[0], others).selection
     for one, other in zip(together, alone, strict=True):
         np.testing.assert_array_equal(one.support, other.support)
-        np.testing.assert_allclose(one.importances, other.importances, rtol=1e-12)
-    np.testing.assert_allclose(
-        doubled.importances, 2 * alone[0].importances, rtol=1e-12
-    )
+        np.testing.assert_array_equal(one.importances, other.importances)
+    np.testing.assert_array_equal(doubled.importances, 2 * alone[0].importances)
     assert len(n_computed) == (3 if form is pd.DataFrame else 2)
 
 
@@ -1711,3 +1712,14 @@ def test_what_can_not_be_read_of_a_failed_fit_is_not_an_empty_selection(regressi
         )
         is None
     )
+
+
+@given(st.data())
+def test_deviations_are_the_same_bits_whichever_columns_are_asked_for(data):
+    shape = data.draw(st.tuples(st.integers(2, 50), st.integers(1, 12)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    X = np.array(rng.standard_normal(shape), order=data.draw(st.sampled_from("CF")))
+    columns = data.draw(st.lists(st.integers(0, shape[1] - 1), unique=True))
+    whole = column_deviations(X)
+    np.testing.assert_array_equal(column_deviations(X, columns), whole[columns])
+    np.testing.assert_allclose(whole, X.std(axis=0), rtol=1e-12)
