@@ -172,7 +172,7 @@ class CoxRidge(_Cox):
         for _ in range(_MOST_STEPS):
             found, gradient, _ = partial_likelihood(X @ coef, sets)
             step = np.linalg.solve(
-                self._curvature(X, X @ coef, sets) + self.alpha * np.eye(len(coef)),
+                _curvature(X, X @ coef, sets) + self.alpha * np.eye(len(coef)),
                 X.T @ gradient - self.alpha * coef,
             )
             value, size = found - self.alpha / 2 * float(coef @ coef), 1.0
@@ -188,14 +188,24 @@ class CoxRidge(_Cox):
             coef @ coef
         )
 
-    @staticmethod
-    def _curvature(X: FloatArray, risk: FloatArray, sets: RiskSets) -> FloatArray:
-        """Minus the second derivatives by the coefficients: variances of the features over the risk sets."""
-        weight = _weights(risk)[:, None]
-        total = sets.totals(weight)
-        mean = (sets.totals(weight * X) / total)[sets.event]
-        hazard = weight[:, 0] * sets.sum_of_events(1 / total[:, 0])
-        return np.asarray((X * hazard[:, None]).T @ X - mean.T @ mean)
+
+def _curvature(X: FloatArray, risk: FloatArray, sets: RiskSets) -> FloatArray:
+    """Minus the second derivatives by the coefficients: variances of the features over the risk sets."""
+    weight = _weights(risk)[:, None]
+    total = sets.totals(weight)
+    mean = (sets.totals(weight * X) / total)[sets.event]
+    hazard = weight[:, 0] * sets.sum_of_events(1 / total[:, 0])
+    return np.asarray((X * hazard[:, None]).T @ X - mean.T @ mean)
+
+
+def _root(
+    curvature: FloatArray, coef: FloatArray, gradient: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """A design and a target whose least squares have this curvature, and this gradient at `coef`."""
+    values, basis = np.linalg.eigh(curvature)
+    # Copies and constant columns have directions without any curvature.
+    roots = np.sqrt(np.maximum(values, 1e-10 * (values[-1] or 1.0)))
+    return (basis * roots).T, roots * (basis.T @ coef) + basis.T @ gradient / roots
 
 
 class CoxLasso(_Cox):
@@ -225,20 +235,21 @@ class CoxLasso(_Cox):
         return self
 
     def _step(self, X: FloatArray, coef: FloatArray, sets: RiskSets) -> FloatArray:
+        """The lasso of the quadratic approximation at `coef`, written as a regression on few or all rows."""
         risk = X @ coef
         _, gradient, weight = partial_likelihood(risk, sets)
-        weight = np.maximum(weight, 1e-8 * weight.max())
+        if 2 * X.shape[1] <= len(X):
+            design, target = _root(_curvature(X, risk, sets), coef, X.T @ gradient)
+            strength, weights = self.alpha * len(X) / len(design), None
+        else:
+            weights = np.maximum(weight, 1e-8 * weight.max())
+            design, target = X, risk + gradient / weights
+            strength = self.alpha * len(X) / weights.sum()
         lasso = Lasso(
-            self.alpha * len(X) / weight.sum(),
-            fit_intercept=False,
-            warm_start=True,
-            max_iter=10_000,
-            tol=1e-7,
+            strength, fit_intercept=False, warm_start=True, max_iter=10_000, tol=1e-7
         )
         lasso.coef_ = coef.copy()
-        return np.asarray(
-            lasso.fit(X, risk + gradient / weight, sample_weight=weight).coef_
-        )
+        return np.asarray(lasso.fit(design, target, sample_weight=weights).coef_)
 
     def _value(self, X: FloatArray, coef: FloatArray, sets: RiskSets) -> float:
         return partial_likelihood(X @ coef, sets)[0] / len(X) - self.alpha * float(
