@@ -78,9 +78,12 @@ def test_ridge_is_the_minimum_also_with_more_features_than_rows(cohort):
     )
 
 
+@pytest.mark.parametrize("n_noise", [0, 40])
 @pytest.mark.parametrize("alpha", [0.02, 0.1, 5.0])
-def test_the_lasso_meets_its_optimality_conditions(alpha, cohort):
+def test_the_lasso_meets_its_optimality_conditions(alpha, n_noise, cohort):
     X, y = cohort
+    noise = np.random.default_rng(0).normal(size=(len(X), n_noise))
+    X = np.hstack([X, noise, X[:, :1], np.zeros((len(X), 1))])
     coef, sets = CoxLasso(alpha).fit(X, y).coef_, RiskSets.of(y)
     gradient = (
         X[sets.order].T @ partial_likelihood(X[sets.order] @ coef, sets)[1] / len(X)
