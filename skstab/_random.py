@@ -22,6 +22,7 @@ __all__ = [
     "check_rng",
     "draw_entropy",
     "draw_seeds",
+    "halves_seed",
     "random_parameters",
     "seeded",
     "stream",
@@ -53,6 +54,12 @@ def stream(entropy: Sequence[int] | int, *key: int) -> np.random.RandomState:
     # RandomState and not Generator: its streams are frozen across releases of numpy (NEP 19).
     seed = np.random.SeedSequence(entropy, spawn_key=key)
     return np.random.RandomState(np.random.MT19937(seed))
+
+
+def halves_seed(entropy: Sequence[int]) -> int:
+    """Return the seed of the pairs of halves, which are the same in all that is asked with one seed."""
+    sequence = np.random.SeedSequence(list(entropy), spawn_key=(3, 1))
+    return int(sequence.generate_state(1)[0])
 
 
 class Seed(NamedTuple):

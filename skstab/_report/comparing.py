@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
@@ -14,6 +14,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skstab._random import draw_entropy, halves_seed
 from skstab._report.dataset import Dataset
 from skstab._report.selectors import STEP, Candidate
 from skstab._report.survival import concordance
@@ -21,15 +22,15 @@ from skstab._report.words import UserError, plural
 from skstab.metrics import get_measure, measure_table
 from skstab.model_selection import (
     BootstrapSplit,
-    ParetoRefit,
+    ComplementaryPairsSplit,
+    Recommendation,
     SelectorAssessment,
     SelectorComparison,
     StabilitySearchCV,
     assess_selector,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
+N_PAIRS = 16
 
 
 def _unwatched(_what: str, _total: int, _noun: str) -> AbstractContextManager[Any]:
@@ -160,37 +161,108 @@ def _why_not(plan: Plan, label: str) -> str:
     return f"{label} was left out: it could be fitted on fewer than two resamples."
 
 
-def choose(table: pd.DataFrame, families: Mapping[str, str]) -> list[str]:
-    """The most stable setting of each selector within a standard error of its best score; all of a single selector."""
-    if n_families(table.index, families) == 1:
-        return list(table.index)
-    refit = ParetoRefit("score", "stability", strategy="one_se")
-    return [
-        rows.index[refit(rows)]
-        for _, rows in table.groupby(table.index.map(families), sort=False)
-    ]
+def with_halves(every: SelectorComparison, plan: Plan) -> SelectorComparison:
+    """Run the settings that score about as well as the best on pairs of halves, which compares them on other data."""
+    known = set(selective(every, plan))
+    names = [name for name in every.about_as_good() if name in known]
+    measure = get_measure(plan.measure)
+    if not names or measure.within_pairs is None:
+        return every
+    data = plan.data
+    search = StabilitySearchCV(
+        plan.pipeline,
+        [candidate.grid for candidate in plan.tried if candidate.label in names],
+        measures=[plan.measure],
+        refit=_first,
+        **{**plan.settings, "cv": pairs_of(plan), "scoring": None},
+    )
+    labels = [candidate.label for candidate in plan.tried if candidate.label in names]
+    try:
+        with plan.watch(
+            f"comparing {plural(len(labels), 'setting')} on halves of the rows",
+            2 * N_PAIRS,
+            "fit",
+        ):
+            search.fit(data.X, data.target, **groups_of(data))
+    except (ValueError, OSError):
+        return every
+    found = dict(zip(labels, search.runs_, strict=True))
+    halves = {
+        name: runs if (runs := found.get(name)) is not None and len(runs) > 1 else None
+        for name in every.runs
+    }
+    return replace(every, halves=halves)
 
 
-def n_families(labels: Sequence[str], families: Mapping[str, str]) -> int:
-    """How many selectors some settings are of."""
-    return len({families[label] for label in labels})
+def pairs_of(plan: Plan) -> ComplementaryPairsSplit:
+    """The pairs of halves on which settings are compared, which are those of the assessment."""
+    data = plan.data
+    return ComplementaryPairsSplit(
+        2 * N_PAIRS,
+        stratify=data.is_classification and data.groups is None,
+        random_state=halves_seed(draw_entropy(plan.seed)),
+    )
 
 
-def chosen_of(comparison: SelectorComparison, plan: Plan) -> SelectorComparison:
-    """Compare the best setting of each selector, among those that select some features but not all."""
+def selective(comparison: SelectorComparison, plan: Plan) -> list[str]:
+    """Settings that select some features but not all, and have a score."""
     table = comparison.frame()
-    selective = table[
-        table["n_features"].between(0, plan.data.X.shape[1], inclusive="neither")
-    ]
-    selective = selective[selective["score"].notna()]
-    if len(selective) < 2:
+    some = table["n_features"].between(0, plan.data.X.shape[1], inclusive="neither")
+    return list(table.index[some & table["score"].notna()])
+
+
+def chosen_of(
+    every: SelectorComparison, plan: Plan
+) -> tuple[SelectorComparison, Recommendation]:
+    """Compare one setting of each selector, among those that select some features but not all, and recommend one."""
+    names = selective(every, plan)
+    if len(names) < 2:
         raise UserError(
             "there is nothing to compare: fewer than two settings select some features, but not all"
         )
-    chosen = choose(
-        selective, {candidate.label: candidate.family for candidate in plan.tried}
+    recommended = _of(every, names).recommend(prefer="short")
+    families = {candidate.label: candidate.family for candidate in plan.tried}
+    if len({families[name] for name in names}) > 1:
+        good = every.about_as_good()
+        names = [
+            _first_of(every, own, good, recommended)
+            for own in _by_family(names, families).values()
+        ]
+    return _of(every, names), recommended
+
+
+def _of(every: SelectorComparison, names: Sequence[str]) -> SelectorComparison:
+    """The comparison of some of the settings."""
+    halves = None
+    if every.halves is not None:
+        halves = {name: every.halves[name] for name in names}
+    return replace(
+        every, runs={name: every.runs[name] for name in names}, halves=halves
     )
-    return replace(comparison, runs={name: comparison.runs[name] for name in chosen})
+
+
+def _by_family(
+    names: Sequence[str], families: Mapping[str, str]
+) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(families[name], []).append(name)
+    return found
+
+
+def _first_of(
+    every: SelectorComparison,
+    names: Sequence[str],
+    good: Sequence[str],
+    recommended: Recommendation,
+) -> str:
+    """The setting that stands for a selector: the recommended one, or the one that would be of this selector alone."""
+    if recommended.selector is not None and recommended.selector in names:
+        return recommended.selector
+    own = [name for name in good if name in names]
+    if len(own) > 1:
+        return _of(every, own).recommend(prefer="short").selector or own[0]
+    return own[0] if own else str(every.frame().loc[list(names), "score"].idxmax())
 
 
 # -- the assessment ----------------------------------------------------------------------------------------------------

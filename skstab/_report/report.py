@@ -20,6 +20,7 @@ from skstab._report.comparing import (
     chosen_of,
     compare,
     scoring_of,
+    with_halves,
 )
 from skstab._report.dataset import Dataset, Endpoint, dataset_of
 from skstab._report.selectors import LearningTask, candidates
@@ -200,7 +201,8 @@ def make_report(
     `asked` has the arguments of :func:`report` that say how, `source` is the name of the file.
     """
     every, left_out = compare(plan)
-    comparison, table = chosen_of(every, plan), every.frame()
+    every = with_halves(every, plan)
+    (comparison, chosen), table = chosen_of(every, plan), every.frame()
     target = endpoint.name
     other_notes = [note for note in plan.data.notes if note not in plan.data.left_out]
     about_file = f" in {source}" if source else ""
@@ -216,6 +218,7 @@ def make_report(
         alerts=alerts,
         about=about_selectors(plan),
         direction=direction_of(plan.data, target),
+        chosen=chosen,
     )
     assessment, said = assess(found.first_selector, plan)
     found = replace(found, assessment=assessment, notes=[*found.notes, *said])

@@ -36,9 +36,11 @@ _SCORE_MEANINGS = {
     "concordance": "the share of pairs of rows of which the one with the earlier event has the higher risk: 0.5 for a "
     "guess, 1 for perfect predictions",
 }
-_ONE_SE = (
-    "; of each selector, the most stable one whose score is within one standard error of its best is compared (a "
-    "standard error is the uncertainty of the score)"
+_CHOICE = (
+    "; about as good as the best score are those within its standard error and that of the "
+    "difference, or shown to lose less than 2% of what the best gains over a guess; of "
+    "these the shortest list is taken that is not shown to be less stable on pairs of halves "
+    "than the most stable; of each selector its best setting by this rule is compared"
 )
 
 
@@ -69,7 +71,7 @@ def facts(
 ) -> dict[str, str]:
     """What was run, by heading."""
     data = plan.data
-    choice = _ONE_SE if n_chosen < n_candidates else ", all compared"
+    choice = _CHOICE if n_chosen < n_candidates else ", all compared"
     groups = f", whole groups of {data.groups.name}" if data.groups is not None else ""
     within = (
         " within each class" if data.is_classification else " with events and without"

@@ -87,6 +87,8 @@ class StabilityReport:
         What each kind of selector does, by the name that the names of its settings begin with.
     direction : str, default=None
         What a positive weight of a feature speaks for, such as "outcome = ill"; None where weights have no direction.
+    chosen : Recommendation, default=None
+        The selector that is recommended, and why; None takes what `comparison` recommends.
 
     Examples
     --------
@@ -120,6 +122,7 @@ class StabilityReport:
     feature_report: FeatureReport | None = None
     about: Mapping[str, str] | None = None
     direction: str | None = None
+    chosen: Recommendation | None = None
 
     def __repr__(self) -> str:
         sizes = (
@@ -204,7 +207,7 @@ class StabilityReport:
     @cached_property
     def recommendation(self) -> Recommendation:
         """The recommended selector, or None, and why."""
-        found = self.comparison.recommend()
+        found = self._chosen
         if (
             found.selector is None
             or self.assessment is None
@@ -220,7 +223,11 @@ class StabilityReport:
     @cached_property
     def first_selector(self) -> str:
         """The selector that is assessed and shown first: the one of the comparison, or else the best by score."""
-        return self.comparison.recommend().selector or str(self.frame["score"].idxmax())
+        return self._chosen.selector or str(self.frame["score"].idxmax())
+
+    @property
+    def _chosen(self) -> Recommendation:
+        return self.comparison.recommend() if self.chosen is None else self.chosen
 
     @property
     def doubt(self) -> str | None:
@@ -375,6 +382,27 @@ class StabilityReport:
     def turns(self) -> list[str]:
         """Pairs of features of which runs select one or the other."""
         return turns(self._first_runs)
+
+    @property
+    def longer(self) -> str:
+        """Whose list it is, and what a longer one would buy."""
+        first, table = self.first_selector, self.candidates
+        own = table.loc[first]
+        said = f"The list is that of {first}"
+        better = table[table["score"] > own["score"]]
+        better = better[better["n_features"].round() > round(own["n_features"])]
+        if better.empty:
+            return f"{said}; no longer list scored better."
+        best = better.loc[better["score"].idxmax()]
+        return (
+            f"{said}. A longer one, {best['n_features']:.0f} {self.noun_of_columns}s of {best.name}, scores "
+            f"{best['score']:.3f} instead of {own['score']:.3f}."
+        )
+
+    @property
+    def noun_of_columns(self) -> str:
+        """What selectors select, in a word."""
+        return "feature" if self.variables is None else "column"
 
     @property
     def _first_runs(self) -> Runs:
@@ -585,19 +613,31 @@ _DETAILS = {
 
 def selector_table(caption: str, frame: pd.DataFrame, scoring: str) -> SortableTable:
     """Tabulate selectors with their score, their stability and the length of their lists."""
-    columns = [
-        Column("Selector", False),
-        Column(f"{scoring[:1].upper()}{scoring[1:]}"),
-        Column("Stability in resamples"),
-        Column("Features on average"),
-    ]
-    rows = [
-        [
-            Cell(str(name)),
-            Cell(f"{row['score']:.3f} ± {row['score_se']:.3f}", float(row["score"])),
-            number(row["stability"]),
-            number(row["n_features"], 1),
+    columns = {
+        f"{scoring[:1].upper()}{scoring[1:]}": [
+            _score(row) for _, row in frame.iterrows()
         ]
-        for name, row in frame.iterrows()
+    }
+    if "replication" in frame:
+        columns["Stability on other data"] = [
+            _replication(row) for _, row in frame.iterrows()
+        ]
+    columns["Stability in resamples"] = [number(value) for value in frame["stability"]]
+    columns["Features on average"] = [number(value, 1) for value in frame["n_features"]]
+    heads = [Column("Selector", False), *map(Column, columns)]
+    cells = zip(*columns.values(), strict=True)
+    rows = [
+        [Cell(str(name)), *row] for name, row in zip(frame.index, cells, strict=True)
     ]
-    return SortableTable(caption, columns, rows)
+    return SortableTable(caption, heads, rows)
+
+
+def _score(row: pd.Series) -> Cell:
+    return Cell(f"{row['score']:.3f} ± {row['score_se']:.3f}", float(row["score"]))
+
+
+def _replication(row: pd.Series) -> Cell:
+    estimate, low, high = row[["replication", "replication_low", "replication_high"]]
+    if not np.isfinite(estimate):
+        return Cell("–")
+    return Cell(f"{estimate:.2f} ({low:.2f} to {high:.2f})", float(estimate))

@@ -51,7 +51,7 @@ def headline(
     joint = ", but the list is unstable: two" if _is_unstable(found) else ". Two"
     return (
         f"{start}{joint} samples of {shared.n_rows:,} rows share {_count(shared.n_both)} of "
-        f"{_count(shared.n_each)} {noun}s."
+        f"{_count(shared.n_each)} {noun}{'' if shared.n_each == 1 else 's'}."
     )
 
 

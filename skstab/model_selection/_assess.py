@@ -19,7 +19,7 @@ from skstab._engine.make import in_order, make, one_study
 from skstab._engine.outcomes import Run
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan, collect, report_failures
-from skstab._random import draw_entropy, random_parameters, seeded, stream
+from skstab._random import draw_entropy, halves_seed, random_parameters, seeded, stream
 from skstab._typing import (
     CVLike,
     Estimator,
@@ -387,7 +387,7 @@ def _halves_splitter(
     n_pairs: int, *, stratify: bool, entropy: list[int]
 ) -> ComplementaryPairsSplit:
     return ComplementaryPairsSplit(
-        2 * n_pairs, stratify=stratify, random_state=_seed(entropy, _HALVES)
+        2 * n_pairs, stratify=stratify, random_state=halves_seed(entropy)
     )
 
 

@@ -31,9 +31,11 @@ from skstab.model_selection._pareto import front_of
 from skstab.model_selection._recommend import (
     Recommendation,
     Scored,
+    about_as_good,
     by_score,
     by_stability_alone,
     check_margin,
+    shortest,
 )
 from skstab.model_selection._score_tests import holm, mcnemar, score_error
 from skstab.model_selection._search_results import replication_table
@@ -426,9 +428,13 @@ class SelectorComparison:
     # -- the choice ----------------------------------------------------------------------------------------------------
 
     def recommend(
-        self, *, level: float = 0.05, margin: float | Literal["one_se"] | None = None
+        self,
+        *,
+        level: float = 0.05,
+        margin: float | Literal["one_se"] | None = None,
+        prefer: Literal["stable", "short"] = "stable",
     ) -> Recommendation:
-        """Recommend the most stable selector among those that score about as well as the best.
+        """Recommend the most stable selector, or the shortest list, among those that score about as well as the best.
 
         Parameters
         ----------
@@ -438,7 +444,11 @@ class SelectorComparison:
             Loss of score that is acceptable: a selector counts as about as good as the best where it is shown to lose
             less (non-inferiority: the upper end of the one-sided interval of its loss, paired, is below it). "one_se"
             is one standard error of the best score; the loss must then also be at most one standard error of the
-            *difference*. None takes that of the comparison.
+            *difference*. None takes that of the comparison. It is not used for `prefer="short"`.
+        prefer : {"stable", "short"}, default="stable"
+            What is taken of those that are about as good. "short" is the fewest features: of the selectors of
+            :meth:`about_as_good`, and of these that are not shown to be less stable than the most stable one (the
+            interval of the paired difference reaches 0), the one with the shortest list, in whole features.
 
         Returns
         -------
@@ -456,10 +466,15 @@ class SelectorComparison:
         if not is_number(level, above=0, below=1):
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
         accepted = check_margin(self.margin if margin is None else margin)
+        if not is_choice(prefer, "stable", "short"):
+            raise ValueError(f"prefer must be 'stable' or 'short', got {prefer!r}")
         table = self.frame()
         table["merit"] = self._merit(table)
         if not self._has_scores:
             return by_stability_alone(table)
+        good = self.about_as_good(level=level) if prefer == "short" else []
+        if good:
+            return shortest(table, good, self._is_less_stable)
         twins = self._twins(table["score"].sort_values(ascending=False).index)
         found = by_score(
             table.drop(index=list(twins)),
@@ -475,6 +490,35 @@ class SelectorComparison:
             for name, first in twins.items()
         ]
         return found._replace(reason="".join([found.reason, *same]))
+
+    def about_as_good(self, *, level: float = 0.05) -> list[str]:
+        """List the selectors that score about as well as the best.
+
+        Parameters
+        ----------
+        level : float, default=0.05
+            Level of the tests.
+
+        Returns
+        -------
+        names : list of str
+            The one with the best score, then those within one standard error of it, as `margin="one_se"` of
+            :meth:`recommend` has it, and those that are shown to lose less than 2% of what the best gains over a
+            dummy. Empty where no score is shown to exceed that of the dummy.
+        """
+        scored = {name: self._scored(name) for name in self.runs}
+        return about_as_good(
+            self.frame(), scored, self.dummy, groups=self.groups, level=level
+        )
+
+    def _is_less_stable(self, name: str, most: str) -> bool:
+        """Whether one is shown to be less stable than another, at the 95% level."""
+        difference = (
+            self.difference if self.halves is None else self._difference_on_halves
+        )
+        test = difference(most, name)
+        sign = 1 if get_measure(self.measure).higher_is_better else -1
+        return bool((test.low if sign == 1 else -test.high) > 0)
 
     def _twins(self, names: Iterable[str]) -> dict[str, str]:
         """Selectors that selected the same in all runs as one before them, with that one."""

@@ -20,7 +20,19 @@ from skstab.runs import Runs
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Recommendation", "Scored", "by_score", "by_stability_alone", "check_margin"]
+__all__ = [
+    "Recommendation",
+    "Scored",
+    "about_as_good",
+    "by_score",
+    "by_stability_alone",
+    "check_margin",
+    "shortest",
+]
+
+# Share of what the best score gains over a dummy: what is shown to lose less is about as
+# good, however exactly the scores are known.
+_NEGLIGIBLE = 0.02
 
 
 class Recommendation(NamedTuple):
@@ -157,6 +169,90 @@ def by_score(
     if margin == "one_se":
         bound += ", and at most one standard error of the difference"
     return Recommendation(str(chosen), _reason(table, chosen, top, best, shown, bound))
+
+
+def about_as_good(
+    table: pd.DataFrame,
+    scored: dict[Any, Scored],
+    dummy: Scored | None,
+    *,
+    groups: IntArray | None,
+    level: float,
+) -> list[Any]:
+    """Selectors within one standard error of the best score, as `by_score` has it, or shown to lose next to nothing.
+
+    The best comes first; none where no score is shown to exceed that of the dummy.
+    """
+    known = table.index[table["score"].notna() & (table["n_features"] > 0)]
+    better = _better_than_dummy(
+        {name: scored[name] for name in known}, dummy, groups, level
+    )
+    if not better:
+        return []
+    best = table.loc[better, "score"].idxmax()
+    accepted, negligible = float(table.loc[best, "score_se"]), 0.0
+    if dummy is not None:
+        gain = table.loc[best, "score"] - np.nanmean(dummy.scores)
+        negligible = _NEGLIGIBLE * gain
+    good = []
+    for name in better:
+        loss = scored[best].minus(scored[name], groups)
+        end = loss.upper_end(level)
+        if name != best and (
+            end < negligible or (end < accepted and loss.is_within_error)
+        ):
+            good.append(name)
+    return [best, *good]
+
+
+def shortest(
+    table: pd.DataFrame,
+    good: list[Any],
+    is_less_stable: Callable[[Any, Any], bool],
+) -> Recommendation:
+    """Recommend the shortest list of the selectors that are about as `good`, of which the best score is the first.
+
+    `is_less_stable(other, most)` says whether the first one is shown to be less stable than the most stable one.
+    """
+    best = good[0]
+    ranked = table.loc[good].dropna(subset="merit")
+    if ranked.empty:
+        return Recommendation(
+            None,
+            f"No selector is recommended: the halves of those that score as well as {best} select nothing.",
+        )
+    top = ranked["merit"].idxmax()
+    stable = [
+        name for name in ranked.index if name == top or not is_less_stable(name, top)
+    ]
+    # Lists of as many features, in whole numbers, are distinguished by their stability.
+    order = ranked.loc[stable].assign(size=ranked["n_features"].round())
+    chosen = order.sort_values(
+        ["size", "merit", "score"], ascending=[True, False, False], kind="stable"
+    ).index[0]
+    return Recommendation(str(chosen), _why_shortest(table, chosen, top, best))
+
+
+def _why_shortest(table: pd.DataFrame, chosen: Any, top: Any, best: Any) -> str:
+    said = [
+        f"Take {chosen}: of the lists that score about as well as the best, and are not shown to be less stable than "
+        f"the most stable of these, it is the shortest, with {_size(table, chosen)}."
+    ]
+    if best != chosen:
+        scores = table.loc[[chosen, best], "score"]
+        said.append(
+            f"It scores {scores.iloc[0]:.3f}, and the best, {best} with {_size(table, best)}, {scores.iloc[1]:.3f}."
+        )
+    if top not in (chosen, best):
+        said.append(
+            f"The most stable is {top} with {_size(table, top)}: {_stability(table, top)}."
+        )
+    return " ".join(said)
+
+
+def _size(table: pd.DataFrame, name: Any) -> str:
+    number = f"{table.loc[name, 'n_features']:.1f}".removesuffix(".0")
+    return f"{number} feature{'' if number == '1' else 's'}"
 
 
 def _better_than_dummy(

@@ -951,6 +951,66 @@ def test_of_selectors_that_are_as_stable_the_one_with_fewer_features_is_taken():
     )
 
 
+def with_scores(levels, *, sizes, noise, width=40, n_runs=32):
+    """A comparison of made-up runs: scores at levels with a common spread, and the first features with slips."""
+    rng = np.random.default_rng(0)
+    shared, runs, halves, scored = rng.normal(size=n_runs), {}, {}, {}
+    for name, level in levels.items():
+        own = 0.003 * rng.normal(size=n_runs)
+        scored[name] = Scored(
+            np.arange(n_runs), level + 0.01 * shared + own, losses=None
+        )
+        kept = np.arange(width) < sizes[name]
+        slips = rng.random((n_runs, width)) < noise[name]
+        runs[name] = Runs(kept ^ slips, scores={"score": scored[name].scores})
+        halves[name] = Runs(kept ^ slips, pairs=np.arange(n_runs) // 2)
+    dummy = Scored(np.arange(n_runs), np.full(n_runs, 0.5), None)
+    return SelectorComparison(
+        runs, "nogueira", scored=scored, halves=halves, dummy=dummy
+    )
+
+
+def test_the_shortest_list_is_taken_of_those_about_as_good():
+    levels = {"long": 0.9, "middle": 0.898, "short": 0.8975, "bad": 0.85}
+    sizes = {"long": 20, "middle": 8, "short": 4, "bad": 1}
+    found = with_scores(levels, sizes=sizes, noise=dict.fromkeys(sizes, 0.002))
+    assert found.about_as_good() == ["long", "middle", "short"]
+    chosen, reason = found.recommend(prefer="short")
+    assert chosen == "short"
+    table = found.frame()
+    assert (
+        f"the shortest, with {table.loc['short', 'n_features']:.1f} feature" in reason
+    )
+    assert f"and the best, long with {table.loc['long', 'n_features']:.1f}" in reason
+
+
+def test_a_short_list_that_is_shown_to_be_less_stable_is_not_taken():
+    levels, sizes = {"long": 0.9, "short": 0.899}, {"long": 20, "short": 4}
+    found = with_scores(levels, sizes=sizes, noise={"long": 0.002, "short": 0.2})
+    assert found.about_as_good() == ["long", "short"]
+    assert found.recommend(prefer="short").selector == "long"
+
+
+def test_lists_of_as_many_features_are_distinguished_by_their_stability():
+    levels, sizes = {"loose": 0.9, "firm": 0.899}, {"loose": 4, "firm": 4}
+    found = with_scores(levels, sizes=sizes, noise={"loose": 0.01, "firm": 0.001})
+    table = found.frame()["n_features"].round()
+    assert table["loose"] == table["firm"]
+    assert found.recommend(prefer="short").selector == "firm"
+
+
+def test_no_short_list_is_taken_where_nothing_predicts():
+    levels, sizes = {"a": 0.501, "b": 0.5}, {"a": 4, "b": 2}
+    found = with_scores(levels, sizes=sizes, noise=dict.fromkeys(sizes, 0.01))
+    assert found.about_as_good() == []
+    assert found.recommend(prefer="short").selector is None
+
+
+def test_what_is_preferred_is_named():
+    with pytest.raises(ValueError, match="prefer must be 'stable' or 'short', got 1"):
+        scripted({"a": Scripted(1), "b": Scripted(2)}).recommend(prefer=1)
+
+
 def test_selectors_that_select_the_same_are_one():
     X, y = make_data()
     selectors = {"hybrid": filter_of(3), "filter": filter_of(3), "more": filter_of(8)}
