@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from inspect import isfunction
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
-from skstab._linear_paths import active_set
+from skstab._linear_paths import active_set, active_sets
 
-__all__ = ["compiled", "fastest_minimise"]
+__all__ = ["compiled", "compiled_active_sets", "fastest_minimise"]
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -45,15 +47,31 @@ def compiled(function: Function, njit: Function) -> Function:
         return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
+@lru_cache(maxsize=1)
+def compiled_active_sets() -> Any:
+    """The functions of `active_sets`, compiled where Numba is installed."""
+    public = {name: getattr(active_sets, name) for name in active_sets.__all__}
+    try:
+        import numba
+        from numba.extending import register_jitable
+    except ImportError:
+        return SimpleNamespace(**public)
+    for function in _own_functions(active_sets):
+        register_jitable(**_OPTIONS)(function)
+    return SimpleNamespace(
+        **{
+            name: compiled(value, numba.njit) if isfunction(value) else value
+            for name, value in public.items()
+        }
+    )
+
+
 def _helpers() -> list[Function]:
     """All functions of the solver that Numba compiles as they are."""
-    own = [
-        f
-        for f in vars(active_set).values()
-        if getattr(f, "__module__", "") == active_set.__name__
-    ]
+    return [f for f in _own_functions(active_set) if f not in _AS_ARRAYS]
+
+
+def _own_functions(module: ModuleType) -> list[Function]:
     return [
-        f
-        for f in own
-        if callable(f) and not isinstance(f, type) and f not in _AS_ARRAYS
+        f for f in vars(module).values() if isfunction(f) and f.__module__ == module.__name__
     ]
