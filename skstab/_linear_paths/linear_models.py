@@ -5,8 +5,7 @@ Nothing here knows of runs or selectors: estimators, rows and values come in, co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,8 +28,8 @@ from skstab._linear_paths.active_set import HINGE, LOGISTIC, SQUARED, Rows
 from skstab._linear_paths.screening import Problem, screened_path
 
 __all__ = [
-    "PARAMETERS", "LinearModels", "head_of", "linear_models", "parameter_of_path", "penalties_of", "problems_of",
-    "separate_problems",
+    "PARAMETERS", "LinearModels", "Objective", "head_of", "linear_models", "objectives_of", "parameter_of_path",
+    "penalties_of", "problems_of", "separate_problems",
 ]  # fmt: skip
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -47,48 +46,80 @@ PARAMETERS = {
 # -- the known models as problems --------------------------------------------------------------------------------------
 
 
+class Objective(NamedTuple):
+    """What one output of a model minimises, whatever its columns are."""
+
+    rows: Rows
+    l1_ratio: float
+    free_intercept: bool
+    constant: float = 0.0  # a column whose coefficient, the intercept, is penalised
+
+
 def problems_of(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None
 ) -> list[Problem]:
     """One problem for each output of a known model (one against the rest for several classes), none for any other."""
-    make = _MAKERS.get(type(estimator))
+    if not _is_clear(estimator, y, sample_weight):
+        return []
+    X = check_array(X, accept_sparse="csc", dtype=np.float64, order="F")
+    check_consistent_length(X, y, sample_weight)
+    objectives = objectives_of(estimator, y, X.shape[0], sample_weight)
+    if not objectives:
+        return []
+    constant = objectives[0].constant
+    return [
+        Problem(
+            _with_constant(X, constant) if constant else X, one.rows, X.shape[1], one.l1_ratio, one.free_intercept,
+            estimator.tol, estimator.max_iter, constant, type(estimator).__name__, PARAMETERS[type(estimator)],
+        )
+        for one in objectives
+    ]  # fmt: skip
+
+
+def _is_clear(estimator: Any, y: Any, sample_weight: Any) -> bool:
     # How balanced classes and sample weights combine differs between releases of scikit-learn.
     unclear = (
         sample_weight is not None
         and getattr(estimator, "class_weight", None) == "balanced"
     )
-    if make is None or y is None or unclear:
+    return type(estimator) in _MAKERS and y is not None and not unclear
+
+
+def objectives_of(
+    estimator: Any, y: Any, n_rows: int, sample_weight: Any = None
+) -> list[Objective]:
+    """What each output of a known model minimises; none for other models and settings."""
+    if not _is_clear(estimator, y, sample_weight):
         return []
-    X = check_array(X, accept_sparse="csc", dtype=np.float64, order="F")
-    check_consistent_length(X, y, sample_weight)
     weight = (
-        np.ones(X.shape[0])
+        np.ones(n_rows)
         if sample_weight is None
         else column_or_1d(sample_weight, dtype=np.float64)
     )
-    model, parameter = type(estimator).__name__, PARAMETERS[type(estimator)]
-    return [
-        replace(problem, model=model, parameter=parameter)
-        for problem in make(estimator, X, y, weight)
-    ]
+    return list(_MAKERS[type(estimator)](estimator, y, weight))
 
 
-def _least_squares(estimator: Any, X: Any, y: Any, weight: Floats) -> Iterator[Problem]:
+def _with_constant(X: Any, constant: float) -> Any:
+    column = np.full((X.shape[0], 1), constant)
+    if issparse(X):
+        return hstack([X, column], format="csc")
+    return np.asfortranarray(np.hstack([X, column]))
+
+
+def _least_squares(estimator: Any, y: Any, weight: Floats) -> Iterator[Objective]:
     if estimator.positive or estimator.selection == "random" or estimator.l1_ratio == 0:
         return
     outputs = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y").reshape(
-        X.shape[0], -1
+        len(weight), -1
     )
     # The penalty is alpha times the number of rows, so the weights have a mean of one.
     weight = weight * (len(weight) / weight.sum())
     for target in outputs.T:
         rows = Rows(SQUARED, np.ascontiguousarray(target), weight)
-        yield Problem(
-            X, rows, X.shape[1], estimator.l1_ratio, estimator.fit_intercept, estimator.tol, estimator.max_iter
-        )  # fmt: skip
+        yield Objective(rows, estimator.l1_ratio, estimator.fit_intercept)
 
 
-def _logistic(estimator: Any, X: Any, y: Any, weight: Floats) -> Iterator[Problem]:
+def _logistic(estimator: Any, y: Any, weight: Floats) -> Iterator[Objective]:
     named = {"l1": 1.0, "l2": 0.0, None: 0.0}
     l1_ratio = named.get(estimator.penalty, estimator.l1_ratio)
     # liblinear refuses mixtures of the two penalties.
@@ -96,52 +127,40 @@ def _logistic(estimator: Any, X: Any, y: Any, weight: Floats) -> Iterator[Proble
         estimator.solver == "liblinear" and l1_ratio == 1
     ):
         free = estimator.solver == "saga" and estimator.fit_intercept
-        yield from _classes(
-            LOGISTIC, estimator, X, y, weight, l1_ratio, free_intercept=free
-        )
+        yield from _classes(LOGISTIC, estimator, y, weight, l1_ratio, free_intercept=free)
 
 
-def _squared_hinge(estimator: Any, X: Any, y: Any, weight: Floats) -> Iterator[Problem]:
+def _squared_hinge(estimator: Any, y: Any, weight: Floats) -> Iterator[Objective]:
     if (
         estimator.penalty == "l1"
         and estimator.loss == "squared_hinge"
         and estimator.dual is not True
     ):
-        yield from _classes(HINGE, estimator, X, y, weight, 1.0, free_intercept=False)
+        yield from _classes(HINGE, estimator, y, weight, 1.0, free_intercept=False)
 
 
 def _classes(
     loss: int,
     estimator: Any,
-    X: Any,
     y: Any,
     weight: Floats,
     l1_ratio: float,
     *,
     free_intercept: bool,
-) -> Iterator[Problem]:
+) -> Iterator[Objective]:
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     weight = weight * compute_sample_weight(estimator.class_weight, y)
-    n_features, classes, constant = X.shape[1], np.unique(y), 0.0
-    if estimator.fit_intercept and not free_intercept:
-        # liblinear penalises the intercept like a coefficient.
-        constant = float(estimator.intercept_scaling)
-        column = np.full((X.shape[0], 1), constant)
-        X = (
-            hstack([X, column], format="csc")
-            if issparse(X)
-            else np.asfortranarray(np.hstack([X, column]))
-        )
+    classes = np.unique(y)
+    # liblinear penalises the intercept like a coefficient.
+    penalises = estimator.fit_intercept and not free_intercept
+    constant = float(estimator.intercept_scaling) if penalises else 0.0
     for label in classes[1:] if len(classes) == 2 else classes:
         target = np.where(y == label, 1.0, -1.0)
-        yield Problem(
-            X, Rows(loss, target, weight), n_features, l1_ratio, free_intercept,
-            estimator.tol, estimator.max_iter, constant,
-        )  # fmt: skip
+        yield Objective(Rows(loss, target, weight), l1_ratio, free_intercept, constant)
 
 
-_MAKERS: dict[type, Callable[..., Iterator[Problem]]] = {
+_MAKERS: dict[type, Callable[..., Iterator[Objective]]] = {
     Lasso: _least_squares,
     ElasticNet: _least_squares,
     LogisticRegression: _logistic,
@@ -232,13 +251,15 @@ def separate_problems(
     )
 
 
-def penalties_of(estimator: Any, problems: list[Problem], values: Any) -> Floats:
+def penalties_of(
+    estimator: Any, problems: Sequence[Problem | Objective], values: Any
+) -> Floats:
     """Penalties of the sum of the losses that values of the parameter stand for."""
     values = np.asarray(values, dtype=float)
     return np.asarray(
         1 / values
         if PARAMETERS[type(estimator)] == "C"
-        else values * problems[0].X.shape[0]
+        else values * len(problems[0].rows.target)
     )
 
 

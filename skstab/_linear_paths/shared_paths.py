@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from skstab._linear_paths.active_set import SQUARED
+from skstab._linear_paths.active_set import SQUARED, Rows
 from skstab._linear_paths.fast import compiled_active_sets
+from skstab._linear_paths.linear_models import Objective
 
-__all__ = ["N_TOGETHER", "FoundPath", "Model", "Resample", "Table", "shared_paths"]
+__all__ = ["N_TOGETHER", "FoundPath", "Resample", "Settings", "Table", "shared_paths"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
@@ -60,25 +61,34 @@ class Table:
         return np.ascontiguousarray(self.X.T[which], dtype=np.float64)
 
 
-class Model(NamedTuple):
-    """What all resamples have in common; a `constant` is a column with a penalised coefficient, the intercept."""
-
-    kind: int
-    l1_ratio: float
-    free_intercept: bool
-    constant: float
-    tol: float
-    max_iter: int
-
-
 class Resample(NamedTuple):
-    """The distinct rows of a resample, how often each was drawn, their weights and targets, and the penalties."""
+    """The distinct rows of a resample, how often each was drawn, and what is minimised on them."""
 
     rows: Indices
     counts: Floats
-    weight: Floats
-    target: Floats
+    objective: Objective
     penalties: Floats
+
+    @classmethod
+    def of(
+        cls, train: Indices, n_rows: int, objective: Objective, penalties: Floats
+    ) -> Resample:
+        """Put rows that were drawn several times together: they are one row with the sum of their weights."""
+        counts = np.bincount(train, minlength=n_rows)
+        kind, target, weight = objective.rows
+        rows = counts.nonzero()[0]
+        whole = np.bincount(train, weights=weight, minlength=n_rows)[rows]
+        targets = np.empty(n_rows)
+        targets[train] = target
+        of_rows = Rows(kind, targets[rows], whole)
+        return cls(rows, counts[rows], objective._replace(rows=of_rows), penalties)
+
+
+class Settings(NamedTuple):
+    """Where the solver stops."""
+
+    tol: float
+    max_iter: int
 
 
 class FoundPath(NamedTuple):
@@ -93,7 +103,7 @@ class FoundPath(NamedTuple):
 
 def shared_paths(
     table: Table,
-    model: Model,
+    settings: Settings,
     resamples: Sequence[Resample],
     positions: Sequence[int],
     *,
@@ -105,8 +115,8 @@ def shared_paths(
     ----------
     table : Table
         Its columns.
-    model : Model
-        What is minimised.
+    settings : Settings
+        Where the solver stops.
     resamples : sequence of Resample
         The rows.
     positions : sequence of int
@@ -119,7 +129,7 @@ def shared_paths(
     paths : list of FoundPath or None
         None where the solver gave up.
     """
-    block = _Block(table, model, resamples, positions)
+    block = _Block(table, settings, resamples, positions)
     return block.followed(goes_on)
 
 
@@ -129,11 +139,12 @@ class _Block:
     def __init__(
         self,
         table: Table,
-        model: Model,
+        settings: Settings,
         resamples: Sequence[Resample],
         positions: Sequence[int],
     ) -> None:
-        self.table, self.model = table, model
+        self.table, self.model = table, resamples[0].objective
+        self.kind = self.model.rows.kind
         self.compiled = compiled_active_sets()
         self.positions = np.asarray(positions, dtype=np.intp)
         n_columns, n_rows = len(table.scale), max(len(one.rows) for one in resamples)
@@ -145,15 +156,15 @@ class _Block:
             n = len(one.rows)
             self.rows[b, :n] = one.rows
             self.share[b, :n] = one.counts / one.counts.sum()
-            self.sets.weight[b, :n], self.sets.target[b, :n] = one.weight, one.target
-        self.bends = np.array([one.penalties for one in resamples]) * model.l1_ratio
+            _, self.sets.target[b, :n], self.sets.weight[b, :n] = one.objective.rows
+        self.bends = np.array([one.penalties for one in resamples]) * self.model.l1_ratio
         self.ridges = np.array([one.penalties for one in resamples]) - self.bends
         self.is_gathered = np.zeros((size, n_columns), dtype=bool)
         self.slopes = np.zeros((N_TOGETHER, table.X.shape[0]), dtype=np.float32)
         self.length = np.zeros(size)
         # A parabola is solved exactly in any case, so that there the limit decides only which columns are seen to.
-        self.tol = model.tol / 10 if model.kind == SQUARED else model.tol
-        self.most = model.max_iter if model.kind == SQUARED else _MOST_STEPS
+        self.tol = settings.tol / 10 if self.kind == SQUARED else settings.tol
+        self.most = settings.max_iter if self.kind == SQUARED else _MOST_STEPS
         self.limit, self.least = np.zeros(size), np.zeros(size)
         self.status = np.zeros(size, dtype=np.intp)
         self._begin()
@@ -164,10 +175,10 @@ class _Block:
         sets, everyone = self.sets, np.arange(len(self.rows))
         for b in everyone:
             loss = self.compiled.evaluate_rows(
-                self.model.kind, sets.target[b], sets.weight[b], sets.f[b], sets.slope[b], sets.curvature[b],
+                self.kind, sets.target[b], sets.weight[b], sets.f[b], sets.slope[b], sets.curvature[b],
             )  # fmt: skip
             sets.loss[b] = loss
-            if self.model.kind == SQUARED:
+            if self.kind == SQUARED:
                 sets.frozen[b] = sets.weight[b]
         self.unit = 1.0 + self.table.largest if self.model.free_intercept else self.model.constant
         if self.unit:
@@ -189,7 +200,7 @@ class _Block:
         self, which: Indices, bend: Floats, ridge: Floats, limit: Floats, least: Floats
     ) -> None:
         self.compiled.settle(
-            self.sets, which, self.model.kind, bend, ridge, int(self.model.free_intercept), limit, least, self.most,
+            self.sets, which, self.kind, bend, ridge, int(self.model.free_intercept), limit, least, self.most,
             self.status,
         )  # fmt: skip
 

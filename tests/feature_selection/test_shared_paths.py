@@ -1,0 +1,224 @@
+"""Paths of many resamples of one table: optimality, cold fits, and what results may not depend on."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
+from sklearn.svm import LinearSVC
+
+from skstab._linear_paths.linear_models import (
+    linear_models,
+    objectives_of,
+    penalties_of,
+)
+from skstab._linear_paths.shared_paths import (
+    Resample,
+    Settings,
+    Table,
+    shared_paths,
+)
+
+MODELS = {
+    "lasso": Lasso(tol=1e-6),
+    "lasso through the origin": Lasso(fit_intercept=False, tol=1e-6),
+    "elastic net": ElasticNet(l1_ratio=0.7, tol=1e-6),
+    "logistic": LogisticRegression(l1_ratio=1, solver="saga", tol=1e-6),
+    "elastic logistic": LogisticRegression(l1_ratio=0.6, solver="saga", tol=1e-6),
+    "logistic with a penalised intercept": LogisticRegression(
+        l1_ratio=1, solver="liblinear", intercept_scaling=2.0, tol=1e-6
+    ),
+    "support vector machine": LinearSVC(penalty="l1", dual=False, tol=1e-6),
+}
+SHARES = np.geomspace(1, 0.05, 6)  # of a strong penalty
+
+
+def table(rng, n_rows, n_features, offset=0.0):
+    X = rng.standard_normal((n_rows, n_features)) * rng.choice([0.1, 1, 20], n_features)
+    X[:, 1] = X[:, 0]  # a duplicate
+    X[:, 2] = 3.0  # a constant
+    return X + offset
+
+
+def target_of(model, rng, X):
+    signal = (X - X.mean(axis=0))[:, 3:6].sum(axis=1)
+    signal = signal / signal.std() + rng.standard_normal(len(X))
+    if isinstance(model, Lasso | ElasticNet):
+        return signal
+    y = (signal > np.median(signal)).astype(int)
+    return np.where(rng.random(len(y)) < 0.1, 1 - y, y)
+
+
+def resamples_of(model, rng, X, y, n_resamples, weight=None):
+    """Half-samples and bootstraps in turn, with both classes."""
+    drawn = []
+    while len(drawn) < n_resamples:
+        rows = rng.choice(len(X), len(X) // (1 + len(drawn) % 2), replace=len(drawn) % 2 == 0)
+        if len(np.unique(y[rows])) > 1:
+            drawn.append(rows)
+    values = strong_value(model, X, y) * (
+        SHARES if isinstance(model, Lasso) else 1 / SHARES
+    )
+    found = []
+    for rows in drawn:
+        of_rows = None if weight is None else weight[rows]
+        (objective,) = objectives_of(model, y[rows], len(rows), of_rows)
+        penalties = penalties_of(model, [objective], values)
+        found.append(Resample.of(rows, len(X), objective, penalties))
+    return drawn, values, found
+
+
+def strong_value(model, X, y):
+    middle = X - X.mean(axis=0)
+    pull = np.abs(middle.T @ (y - y.mean())).max()
+    return pull / len(y) if isinstance(model, Lasso) else 1 / (2 * pull)
+
+
+def followed(model, X, resamples, positions=None, **options):
+    objective = resamples[0].objective
+    return shared_paths(
+        Table(X, is_centred=objective.free_intercept),
+        Settings(model.tol, model.max_iter),
+        resamples,
+        range(len(resamples)) if positions is None else positions,
+        **options,
+    )
+
+
+def coefs_of(path, n_features):
+    coefs, start = np.zeros((len(path.ends), n_features)), 0
+    for row, end in zip(coefs, path.ends, strict=True):
+        row[path.places[start:end]] = path.coefs[start:end]
+        start = end
+    return coefs
+
+
+def worst_violation(resample, X, coef, intercept, penalty):
+    """Largest violation of an optimality condition, as a share of the penalty, from the definition."""
+    one = resample.objective
+    kind, target, weight = one.rows
+    X = X[resample.rows]
+    f = X @ coef + intercept
+    if kind == 0:
+        slope = weight * (f - target)
+    elif kind == 1:
+        slope = -weight * target / (1 + np.exp(target * f))
+    else:
+        slope = -2 * weight * target * np.maximum(0, 1 - target * f)
+    ridge, bend = penalty * (1 - one.l1_ratio), penalty * one.l1_ratio
+    columns, w = X, coef
+    worst = 0.0
+    if one.constant:
+        columns = np.column_stack([X, np.full(len(X), one.constant)])
+        w = np.r_[coef, intercept / one.constant]
+    if one.free_intercept:
+        worst = abs(slope.sum())
+    gradient = columns.T @ slope + ridge * w
+    inside = np.abs(gradient + bend * np.sign(w))[w != 0]
+    outside = (np.abs(gradient) - bend)[w == 0]
+    return max(worst, inside.max(initial=0), outside.max(initial=0)) / bend
+
+
+@pytest.mark.parametrize("name", MODELS)
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1), offset=st.sampled_from([0.0, -50.0]),
+    weighted=st.booleans(), dtype=st.sampled_from([np.float64, np.float32]),
+)  # fmt: skip
+def test_optimality_conditions_hold_on_the_rows_of_each_resample(
+    name, seed, offset, weighted, dtype
+):
+    rng, model = np.random.default_rng(seed), MODELS[name]
+    X = table(rng, 16, 8, offset).astype(dtype)
+    y = target_of(model, rng, X)
+    weight = rng.uniform(0.5, 2, len(X)) if weighted else None
+    _, _, resamples = resamples_of(model, rng, X, y, 3, weight)
+    X = X.astype(float)
+    for path, resample in zip(followed(model, X, resamples), resamples, strict=True):
+        if path is None:
+            continue
+        coefs = coefs_of(path, X.shape[1])
+        for coef, intercept, penalty in zip(
+            coefs, path.intercepts, resample.penalties, strict=True
+        ):
+            assert worst_violation(resample, X, coef, intercept, penalty) < 1e-5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_are_those_of_paths_of_single_resamples(name):
+    rng, model = np.random.default_rng(3), MODELS[name]
+    X = rng.standard_normal((40, 12))
+    y = target_of(model, rng, X)
+    drawn, values, resamples = resamples_of(model, rng, X, y, 5)
+    paths = followed(model, X, resamples)
+    for path, rows in zip(paths, drawn, strict=True):
+        single = linear_models(model, X[rows], y[rows], values)
+        coefs = coefs_of(path, X.shape[1])
+        assert_allclose(coefs, single.coefs[:, 0], atol=1e-4)
+        assert_array_equal(coefs != 0, single.coefs[:, 0] != 0)
+        assert_allclose(path.intercepts, single.intercepts[:, 0], atol=1e-4)
+
+
+def test_spreads_are_standard_deviations_among_the_rows_drawn():
+    rng, model = np.random.default_rng(4), MODELS["lasso"]
+    X = table(rng, 30, 9)
+    y = target_of(model, rng, X)
+    drawn, _, resamples = resamples_of(model, rng, X, y, 2)
+    for path, rows in zip(followed(model, X, resamples), drawn, strict=True):
+        assert_allclose(path.spreads, X[rows].std(axis=0)[path.places])
+
+
+@pytest.mark.parametrize("name", ["lasso", "logistic"])
+def test_a_path_is_the_same_to_the_last_bit_whatever_is_solved_beside_it(name):
+    rng, model = np.random.default_rng(5), MODELS[name]
+    X = rng.standard_normal((40, 15))
+    y = target_of(model, rng, X)
+    _, _, resamples = resamples_of(model, rng, X, y, 6)
+    # Half-samples and bootstraps have different numbers of rows.
+    together = followed(model, X, resamples)
+    for at, resample in enumerate(resamples):
+        (alone,) = followed(model, X, [resample], [at])
+        for one, other in zip(alone, together[at], strict=True):
+            assert_array_equal(one, other)
+
+
+def test_a_path_ends_where_it_is_told():
+    rng, model = np.random.default_rng(6), MODELS["lasso"]
+    X = rng.standard_normal((40, 15))
+    y = target_of(model, rng, X)
+    _, _, resamples = resamples_of(model, rng, X, y, 3)
+    whole = followed(model, X, resamples)
+    seen = []
+
+    def goes_on(number, columns):
+        seen.append((number, columns))
+        return number != 1 or not len(columns)
+
+    cut = followed(model, X, resamples, goes_on=goes_on)
+    assert len(cut[0].ends) == len(cut[2].ends) == len(SHARES)
+    n = len(cut[1].ends)
+    assert cut[1].ends[-1] > 0 and (n == 1 or cut[1].ends[-2] == 0)
+    assert_array_equal(cut[1].places, whole[1].places[: whole[1].ends[n - 1]])
+    for number, columns in seen:
+        ends = whole[number].ends
+        starts = np.r_[0, ends[:-1]]
+        assert any(
+            np.array_equal(columns, whole[number].places[start:end])
+            for start, end in zip(starts, ends, strict=True)
+        )
+
+
+def test_the_first_feature_enters_however_little_it_is_pulled():
+    rng, model = np.random.default_rng(7), Lasso(tol=1e-2)
+    X = rng.standard_normal((50, 6))
+    y = target_of(model, rng, X)
+    middle = X - X.mean(axis=0)
+    pulls = np.sort(np.abs(middle.T @ (y - y.mean())))[::-1] / len(y)
+    (objective,) = objectives_of(model, y, len(y))
+    just_below = pulls[0] * (1 - 1e-7)
+    resample = Resample.of(
+        np.arange(50), 50, objective, len(y) * np.array([pulls[0], just_below])
+    )
+    (path,) = followed(model, X, [resample])
+    assert_array_equal(path.ends, [0, 1])
