@@ -44,6 +44,9 @@ class Task(NamedTuple):
     test: Any
     seed: Seed
     progress: RunProgress
+    split: int = 0  # which of the splits of its part
+    n_splits: int = 1
+    ahead: Any = None  # what was computed together with other runs
 
 
 class Plan(Protocol):
@@ -51,6 +54,14 @@ class Plan(Protocol):
 
     def run(self, candidates: Any, X: Any, y: Any, task: Task) -> dict[int, Any]:
         """Make the runs of candidates on one split; this is called in a worker."""
+
+    def n_ahead(self, candidates: Any, X: Any) -> int:
+        """How many neighbouring splits share work that `ahead` does; 1 for none."""
+
+    def ahead(
+        self, candidates: Any, X: Any, y: Any, tasks: Sequence[Task]
+    ) -> Sequence[Any]:
+        """What is computed for the runs of several splits at once, one thing for each; None for nothing."""
 
     def together(self, candidates: Mapping[int, Any]) -> Any:
         """Put candidates together, so that what they share is done once."""
@@ -106,7 +117,8 @@ class Part(NamedTuple):
     def task(self, split: int, progress: RunProgress) -> Task:
         """What is different in each run."""
         train, test = self.splits[split]
-        return Task(train, test, self.seed(split), progress)
+        seed = self.seed(split)
+        return Task(train, test, seed, progress, split, len(self.splits))
 
 
 class Job(NamedTuple):

@@ -203,6 +203,7 @@ class _Workers:
     ) -> None:
         self._job, self._pool, self._stored, self._study = job, pool, stored, study
         self._n_workers, self._in_blocks = n_workers, in_blocks and n_workers > 1
+        self._may_share = in_blocks
         self._trees: dict[tuple[int, ...], Any] = {}  # of candidates
         self._seconds: list[float] = []  # of each run
         self._lost: list[_Call] = []
@@ -214,11 +215,33 @@ class _Workers:
         # The first call of each worker is timed; others are sent in blocks, if they are short.
         n_first = self._n_workers if self._in_blocks else len(calls)
         blocks, rest = [[call] for call in calls[:n_first]], calls[n_first:]
+        if calls and self._may_share and self._n_ahead(calls[0]) > 1:
+            blocks, rest = self._neighbours(calls), []
         while blocks:
             yield from self._sent(blocks, progress)
             blocks, self._lost = [[call] for call in self._lost], []
             if rest and not blocks:
                 blocks, rest = _in_blocks(rest, self._seconds, self._n_workers), []
+
+    def _neighbours(self, calls: Sequence[_Call]) -> list[list[_Call]]:
+        """Put calls together that share work, but so that there is work for all workers."""
+        groups: dict[Any, list[_Call]] = {}
+        for call in calls:
+            first = call.place.split // self._n_ahead(call)
+            groups.setdefault((call.place.part, call.candidates, first), []).append(
+                call
+            )
+        n_pieces = ceil(self._n_workers / len(groups))
+        return [
+            group[at : at + size]
+            for group in groups.values()
+            for size in [ceil(len(group) / n_pieces)]
+            for at in range(0, len(group), size)
+        ]
+
+    def _n_ahead(self, call: _Call) -> int:
+        tree = self._tree(call.candidates)
+        return self._job.plan.n_ahead(tree, self._job.X)
 
     def _sent(
         self, blocks: Sequence[list[_Call]], progress: Progress
@@ -238,13 +261,15 @@ class _Workers:
         )
 
     def _unit(self, call: _Call, progress: Progress) -> Unit:
-        those = call.candidates
+        part = self._job.parts[call.place.part]
+        task = part.task(call.place.split, progress.begin())
+        return Unit(self._tree(call.candidates), part.y, task)
+
+    def _tree(self, those: tuple[int, ...]) -> Any:
         if those not in self._trees:
             named = {c: self._job.candidates[c] for c in those}
             self._trees[those] = self._job.plan.together(named)
-        part = self._job.parts[call.place.part]
-        task = part.task(call.place.split, progress.begin())
-        return Unit(self._trees[those], part.y, task)
+        return self._trees[those]
 
     def _arrived(
         self, block: Sequence[_Call], results: list[Result] | _Lost, progress: Progress
@@ -305,14 +330,26 @@ class Result(NamedTuple):
 
 def run_block(plan: Plan, X: Any, units: Sequence[Unit]) -> list[Result]:
     """Make runs one after the other."""
+    start = time.perf_counter()
+    ahead = _ahead(plan, X, units)
+    spent = (time.perf_counter() - start) / len(units)
     results = []
-    for candidates, y, task in units:
+    for (candidates, y, task), known in zip(units, ahead, strict=True):
         start = time.perf_counter()
         with _recorded() as caught, apart_from_others():
-            outcomes = plan.run(candidates, X, y, task)
-        seconds = time.perf_counter() - start
+            outcomes = plan.run(candidates, X, y, task._replace(ahead=known))
+        seconds = spent + time.perf_counter() - start
         results.append(Result(outcomes, seconds, _kinds_of(caught)))
     return results
+
+
+def _ahead(plan: Plan, X: Any, units: Sequence[Unit]) -> Sequence[Any]:
+    """What the plan computes for runs of the same candidates at once; nothing where they differ."""
+    first = units[0]
+    alike = [u for u in units if u.candidates is first.candidates and u.y is first.y]
+    if len(alike) < len(units) or plan.n_ahead(first.candidates, X) == 1:
+        return [None] * len(units)
+    return plan.ahead(first.candidates, X, first.y, [unit.task for unit in units])
 
 
 # -- warnings of runs --------------------------------------------------------------------------------------------------

@@ -142,6 +142,14 @@ class RunPlan:
             for candidate, seconds in times.each().items()
         }
 
+    def n_ahead(self, families: Any, X: Any) -> int:  # noqa: ARG002
+        """Each split is run by itself."""
+        return 1
+
+    def ahead(self, families: Any, X: Any, y: Any, tasks: Sequence[Task]) -> Any:  # noqa: ARG002
+        """Nothing."""
+        return [None] * len(tasks)
+
     def together(self, candidates: Mapping[int, Candidate]) -> tuple[Family, ...]:
         """Put candidates together, so that what they share is fitted once."""
         return families_of({number: one.chain for number, one in candidates.items()})

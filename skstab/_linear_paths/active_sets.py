@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 __all__ = [
     "CONVERGED",
     "GIVEN_UP",
+    "Found",
+    "Goals",
     "Sets",
     "admit",
     "evaluate_rows",
@@ -29,7 +31,10 @@ __all__ = [
 Floats: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 
-SQUARED, LOGISTIC = 0, 1  # kinds of losses, as in `active_set`; any other is squared hinge
+SQUARED, LOGISTIC = (
+    0,
+    1,
+)  # kinds of losses, as in `active_set`; any other is squared hinge
 CONVERGED, GIVEN_UP = 0, 1
 
 FLAT = 1e-6  # least curvature of a row
@@ -45,7 +50,9 @@ MOST_HALVINGS = 40
 class Sets(NamedTuple):
     """What is known of each resample, along the first axis; a slot is room for a column that it has gathered."""
 
-    weight: Floats  # resamples × rows; rows that fill up have no weight
+    rows: Indices  # resamples × rows, in the table; those that fill up have no weight
+    share: Floats  # how often each was drawn, as a share of all
+    weight: Floats
     target: Floats
     f: Floats
     slope: Floats
@@ -68,6 +75,8 @@ class Sets(NamedTuple):
 class One(NamedTuple):
     """The same of one resample."""
 
+    rows: Indices
+    share: Floats
     weight: Floats
     target: Floats
     f: Floats
@@ -99,6 +108,7 @@ class Penalty(NamedTuple):
 def one_of(sets: Sets, b: int) -> One:
     """Views of one resample."""
     return One(
+        sets.rows[b], sets.share[b],
         sets.weight[b], sets.target[b], sets.f[b], sets.slope[b], sets.curvature[b], sets.frozen[b],
         sets.loss[b : b + 1], sets.columns[b], sets.factor[b], sets.place[b], sets.w[b],
         sets.gradient[b], sets.violation[b], sets.middle[b], sets.spread[b], sets.rank[b], sets.active[b],
@@ -109,28 +119,28 @@ def one_of(sets: Sets, b: int) -> One:
 # -- one resample at one penalty ---------------------------------------------------------------------------------------
 
 
-def settle(
-    sets: Sets,
-    which: Indices,
-    kind: int,
-    bend: Floats,
-    ridge: Floats,
-    n_free: int,
-    limit: Floats,
-    least: Floats,
-    most: int,
-    status: Indices,
-) -> None:
-    """Move resamples to where no gathered column violates its condition by more than `limit`.
+class Goals(NamedTuple):
+    """The penalties of each resample, and how well they are to be met."""
 
-    Where nothing is active, `limit` is lowered until a column that is pulled by more than `least` beyond the penalty
-    enters. `status` says which converged.
+    bend: Floats
+    ridge: Floats
+    limit: Floats  # of violations
+    least: Floats  # of the pull beyond the penalty by which a first feature enters
+    status: Indices  # whether it converged
+
+
+def settle(
+    sets: Sets, which: Indices, goals: Goals, kind: int, n_free: int, most: int
+) -> None:
+    """Move resamples to where no gathered column violates its condition by more than its limit.
+
+    Where nothing is active, the limit is lowered until a column that is pulled by more than `least` beyond the penalty
+    enters. The first `n_free` slots have no penalty. Nothing takes more than `most` steps.
     """
-    for i in range(len(which)):
-        b = which[i]
-        penalty = Penalty(bend[b], ridge[b], n_free)
-        one = one_of(sets, b)
-        status[b] = _settle(one, kind, penalty, limit[b : b + 1], least[b], most)
+    for b in which:
+        penalty = Penalty(goals.bend[b], goals.ridge[b], n_free)
+        one, limit = one_of(sets, b), goals.limit[b : b + 1]
+        goals.status[b] = _settle(one, kind, penalty, limit, goals.least[b], most)
         n_in = 0
         for j in range(one.size[0]):
             n_in += one.w[j] != 0 and one.place[j] >= 0
@@ -152,11 +162,9 @@ def _settle(
             if gap <= least:
                 return CONVERGED
             limit[0] = min(limit[0], gap / 2)
-        is_stale = kind != SQUARED and (largest > SLOW * worst or _has_bent(one))
+        _refresh(one, kind, largest > SLOW * worst)
         worst = largest
-        if not _choose_active(
-            one, penalty, largest, inside, limit[0], is_bold, is_stale
-        ):
+        if not _choose_active(one, penalty, largest, inside, limit[0], is_bold):
             return GIVEN_UP
         if is_bold:
             _leap(one, penalty, target, move)
@@ -211,13 +219,17 @@ def _gap_to_the_first(one: One, penalty: Penalty) -> float:
     return gap
 
 
-def _has_bent(one: One) -> bool:
-    """Whether the curvatures of the rows are no longer those of the Hessian."""
+def _refresh(one: One, kind: int, is_slow: bool) -> None:
+    """Drop the Hessian where the curvatures of the rows are no longer those that it was made of."""
+    if kind == SQUARED:
+        return
     change, total = 0.0, 0.0
     for i in range(len(one.frozen)):
         change += abs(one.curvature[i] - one.frozen[i])
         total += one.frozen[i]
-    return change > STALE * total
+    if is_slow or change > STALE * total:
+        one.frozen[:] = one.curvature
+        _empty_factor(one)
 
 
 def _choose_active(
@@ -227,30 +239,28 @@ def _choose_active(
     inside: float,
     limit: float,
     is_bold: bool,
-    is_stale: bool,
 ) -> bool:
-    """Factorise what is in and what enters now; False where nothing can change."""
-    n_before = one.size[1]
-    if is_stale:
-        one.frozen[:] = one.curvature
-        _empty_factor(one)
-    may_enter = max(limit, AT_ONCE[0] * largest, AT_ONCE[1] * inside)
-    if not is_bold:
+    """Factorise what is in and what enters now; False where nothing enters and nothing that is in has to move.
+
+    Bold steps let in all that are pulled about as much as the first, others one at a time when the rest is at its
+    minimum.
+    """
+    if is_bold:
+        may_enter = max(limit, AT_ONCE[0] * largest, AT_ONCE[1] * inside)
+    else:
         may_enter = largest * (1 - ROUNDING) if inside <= limit else np.inf
         for i in range(one.size[1] - 1, -1, -1):
             if one.w[one.active[i]] == 0 and one.active[i] >= penalty.n_free:
                 _remove(one, i)
-        n_before = one.size[1]
     for j in range(one.size[0]):
-        is_in = one.w[j] != 0 or j < penalty.n_free
-        if one.rank[j] < 0 and is_in:
+        if one.rank[j] < 0 and (one.w[j] != 0 or j < penalty.n_free):
             _append(one, penalty, j, False)
+    n_before, most = one.size[1], len(one.w) if is_bold else 1
     for j in range(one.size[0]):
-        if one.rank[j] < 0 and one.violation[j] > may_enter:
-            has_entered = _append(one, penalty, j, True)
-            if has_entered and not is_bold:
-                break
-    return one.size[1] > n_before or inside > limit or is_stale
+        wants_in = one.rank[j] < 0 and one.violation[j] > may_enter
+        if wants_in and one.size[1] < n_before + most:
+            _append(one, penalty, j, True)
+    return one.size[1] > n_before or inside > limit
 
 
 def _leap(one: One, penalty: Penalty, target: Floats, move: Floats) -> None:
@@ -323,38 +333,29 @@ def _sign(one: One, j: int) -> float:
 
 def _go(one: One, kind: int, penalty: Penalty, target: Floats, is_bold: bool) -> bool:
     """Move to the target, or half as far until the objective falls; False where it does not."""
-    n_rows = len(one.f)
+    n_rows, n_slots = len(one.f), one.size[0]
     move = np.zeros(n_rows)
-    slope_there, before, after = 0.0, 0.0, 0.0
-    for j in range(one.size[0]):
-        change = target[j] - one.w[j]
-        if change != 0:
-            slope_there += one.gradient[j] * change
-            column = one.columns[j]
-            for i in range(n_rows):
-                move[i] += change * column[i]
-        if j >= penalty.n_free:
-            before += penalty.bend * abs(one.w[j]) + penalty.ridge / 2 * one.w[j] ** 2
-            after += penalty.bend * abs(target[j])
-            after += penalty.ridge / 2 * target[j] ** 2
+    slope_there = _add_columns(one, target, move)
+    before = _penalty_of(penalty, one.w[:n_slots])
+    rise = _penalty_of(penalty, target[:n_slots]) - before
     # By convexity, the objective falls on the way if its slope, with the penalty's chord for its slope, is negative.
-    if is_bold and slope_there + after - before >= 0:
+    if is_bold and slope_there + rise >= 0:
         return False
     height = (one.loss[0] + before) * (1 + ROUNDING)
-    share = 1.0
     f, slope, curvature = np.empty(n_rows), np.empty(n_rows), np.empty(n_rows)
+    share = 1.0
     for _ in range(MOST_HALVINGS):
         for i in range(n_rows):
             f[i] = one.f[i] + share * move[i]
         loss = evaluate_rows(kind, one.target, one.weight, f, slope, curvature)
         # The penalty is convex, so that its chord is an upper bound.
-        if loss + before + share * (after - before) <= height:
-            for j in range(one.size[0]):
-                one.w[j] = (
-                    target[j] if share == 1 else one.w[j] + share * (target[j] - one.w[j])
-                )
+        if loss + before + share * rise <= height:
             one.f[:], one.slope[:], one.curvature[:] = f, slope, curvature
             one.loss[0] = loss
+            for j in range(n_slots):
+                # Coefficients that leave become zero to the last digit.
+                way = share * (target[j] - one.w[j])
+                one.w[j] = target[j] if share == 1 else one.w[j] + way
             return True
         if kind == SQUARED:
             return False
@@ -362,8 +363,33 @@ def _go(one: One, kind: int, penalty: Penalty, target: Floats, is_bold: bool) ->
     return False
 
 
+def _add_columns(one: One, target: Floats, move: Floats) -> float:
+    """Add what the fit changes by on the way to the target, and return the slope of the loss on this way."""
+    slope_there = 0.0
+    for j in range(one.size[0]):
+        change = target[j] - one.w[j]
+        if change != 0:
+            slope_there += one.gradient[j] * change
+            column = one.columns[j]
+            for i in range(len(move)):
+                move[i] += change * column[i]
+    return slope_there
+
+
+def _penalty_of(penalty: Penalty, w: Floats) -> float:
+    total = 0.0
+    for j in range(penalty.n_free, len(w)):
+        total += penalty.bend * abs(w[j]) + penalty.ridge / 2 * w[j] ** 2
+    return total
+
+
 def evaluate_rows(
-    kind: int, target: Floats, weight: Floats, f: Floats, slope: Floats, curvature: Floats
+    kind: int,
+    target: Floats,
+    weight: Floats,
+    f: Floats,
+    slope: Floats,
+    curvature: Floats,
 ) -> float:
     """Loss of all rows, as `active_set.evaluate` defines it, and slope and curvature of each."""
     total = 0.0
@@ -473,7 +499,6 @@ def _solve(one: One, penalty: Penalty, gradient: Floats, move: Floats) -> None:
 
 def pairs_above(
     correlation: NDArray[np.float32],
-    positions: Indices,
     scale: Floats,
     is_gathered: NDArray[np.bool_],
     which: Indices,
@@ -483,14 +508,14 @@ def pairs_above(
     """Resample and column of each scale·|correlation| that may reach a threshold, and its size, if not gathered."""
     n_columns, room = len(scale), 0
     for b in which:
-        row, least = correlation[positions[b]], threshold[b]
+        row, least = correlation[b], threshold[b]
         for j in range(n_columns):
             room += scale[j] * (abs(row[j]) + slack) >= least
     b_of, j_of = np.empty(room, dtype=np.intp), np.empty(room, dtype=np.intp)
     pull = np.empty(room)
     n_found = 0
     for b in which:
-        row, least = correlation[positions[b]], threshold[b]
+        row, least = correlation[b], threshold[b]
         for j in range(n_columns):
             if scale[j] * (abs(row[j]) + slack) >= least and not is_gathered[b, j]:
                 b_of[n_found], j_of[n_found] = b, j
@@ -501,8 +526,6 @@ def pairs_above(
 
 def admit(
     sets: Sets,
-    rows: Indices,
-    share: Floats,
     b_of: Indices,
     j_of: Indices,
     part: Floats,
@@ -510,22 +533,22 @@ def admit(
     is_centred: bool,
 ) -> None:
     """Gather columns, each a row of `part`: the rows of a resample, less their mean where the intercept is free."""
-    n_rows = rows.shape[1]
+    n_rows = sets.rows.shape[1]
     for i in range(len(b_of)):
         b = b_of[i]
         slot = sets.size[b, 0]
         source, column = part[part_of[i]], sets.columns[b, slot]
         total, mean, weight = 0.0, 0.0, 0.0
         for row in range(n_rows):
-            value = source[rows[b, row]]
+            value = source[sets.rows[b, row]]
             column[row] = value
-            mean += share[b, row] * value
+            mean += sets.share[b, row] * value
             total += sets.weight[b, row] * value
             weight += sets.weight[b, row]
         middle = total / weight if is_centred else 0.0
         square = 0.0
         for row in range(n_rows):
-            square += share[b, row] * (column[row] - mean) ** 2
+            square += sets.share[b, row] * (column[row] - mean) ** 2
             # Rows that fill up have no weight.
             column[row] = column[row] - middle if sets.weight[b, row] > 0 else 0.0
         sets.middle[b, slot], sets.spread[b, slot] = middle, np.sqrt(square)
@@ -537,8 +560,7 @@ def forget(
     sets: Sets, which: Indices, threshold: Floats, is_gathered: NDArray[np.bool_]
 ) -> None:
     """Give up columns that are out and pulled by less than a threshold, where they are many."""
-    for i in range(len(which)):
-        b = which[i]
+    for b in which:
         n_idle, n_slots = 0, sets.size[b, 0]
         is_kept = np.ones(n_slots, dtype=np.bool_)
         for j in range(n_slots):
@@ -550,9 +572,7 @@ def forget(
             _keep(one_of(sets, b), is_kept, is_gathered[b])
 
 
-def _keep(
-    one: One, is_kept: NDArray[np.bool_], is_gathered: NDArray[np.bool_]
-) -> None:
+def _keep(one: One, is_kept: NDArray[np.bool_], is_gathered: NDArray[np.bool_]) -> None:
     """Keep some slots, in their order."""
     slots = is_kept.nonzero()[0]
     for j in range(len(is_kept)):
@@ -576,11 +596,7 @@ def _keep(
 
 
 def scatter(
-    sets: Sets,
-    which: Indices,
-    rows: Indices,
-    positions: Indices,
-    slopes: NDArray[np.float32],
+    sets: Sets, which: Indices, positions: Indices, slopes: NDArray[np.float32]
 ) -> Floats:
     """Write the slopes of resamples into rows of the table, each with length one, and return their lengths."""
     length = np.zeros(len(which))
@@ -590,36 +606,36 @@ def scatter(
         whole = slopes[positions[b]]
         whole[:] = 0.0
         if length[i] > 0:
-            for row in range(rows.shape[1]):
+            for row in range(sets.rows.shape[1]):
                 if sets.weight[b, row] > 0:
-                    whole[rows[b, row]] = sets.slope[b, row] / length[i]
+                    whole[sets.rows[b, row]] = sets.slope[b, row] / length[i]
     return length
 
 
-def record(
-    sets: Sets,
-    which: Indices,
-    at: Indices,
-    n_found: Indices,
-    places: Indices,
-    coefs: Floats,
-    spreads: Floats,
-    shifts: Floats,
-    constants: Floats,
-    ends: Indices,
-) -> None:
-    """Note the coefficients of resamples, each behind those of its penalties before."""
-    for i in range(len(which)):
-        b = which[i]
-        n, shift = n_found[b], 0.0
+class Found(NamedTuple):
+    """The columns that resamples had at each penalty, one after the other, and what the intercepts are made of."""
+
+    n_found: Indices
+    places: Indices  # resamples × what was found
+    coefs: Floats
+    spreads: Floats
+    shifts: Floats  # resamples × penalties
+    constants: Floats  # coefficients of the intercept
+    ends: Indices
+
+
+def record(sets: Sets, which: Indices, at: Indices, found: Found) -> None:
+    """Note the columns of resamples, each behind those of its penalties before."""
+    for b in which:
+        n, shift = found.n_found[b], 0.0
         for j in range(sets.size[b, 0]):
             if sets.w[b, j] != 0 and sets.place[b, j] >= 0:
-                places[b, n], coefs[b, n] = sets.place[b, j], sets.w[b, j]
-                spreads[b, n] = sets.spread[b, j]
+                found.places[b, n], found.coefs[b, n] = sets.place[b, j], sets.w[b, j]
+                found.spreads[b, n] = sets.spread[b, j]
                 shift += sets.middle[b, j] * sets.w[b, j]
                 n += 1
-        n_found[b] = n
-        ends[b, at[b]] = n
-        shifts[b, at[b]] = shift
+        found.n_found[b] = n
+        found.ends[b, at[b]] = n
+        found.shifts[b, at[b]] = shift
         if sets.size[b, 0] > 0 and sets.place[b, 0] < 0:
-            constants[b, at[b]] = sets.w[b, 0]
+            found.constants[b, at[b]] = sets.w[b, 0]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from skstab._linear_paths import active_set, active_sets
 
-__all__ = ["compiled", "compiled_active_sets", "fastest_minimise"]
+__all__ = ["compiled", "compiled_active_sets", "fastest_minimise", "has_compiler"]
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -66,6 +66,11 @@ def compiled_active_sets() -> Any:
     )
 
 
+def has_compiler() -> bool:
+    """Whether the functions of `active_sets` are compiled."""
+    return not isfunction(compiled_active_sets().settle)
+
+
 def _helpers() -> list[Function]:
     """All functions of the solver that Numba compiles as they are."""
     return [f for f in _own_functions(active_set) if f not in _AS_ARRAYS]
@@ -73,5 +78,7 @@ def _helpers() -> list[Function]:
 
 def _own_functions(module: ModuleType) -> list[Function]:
     return [
-        f for f in vars(module).values() if isfunction(f) and f.__module__ == module.__name__
+        f
+        for f in vars(module).values()
+        if isfunction(f) and f.__module__ == module.__name__
     ]

@@ -127,7 +127,9 @@ def _logistic(estimator: Any, y: Any, weight: Floats) -> Iterator[Objective]:
         estimator.solver == "liblinear" and l1_ratio == 1
     ):
         free = estimator.solver == "saga" and estimator.fit_intercept
-        yield from _classes(LOGISTIC, estimator, y, weight, l1_ratio, free_intercept=free)
+        yield from _classes(
+            LOGISTIC, estimator, y, weight, l1_ratio, free_intercept=free
+        )
 
 
 def _squared_hinge(estimator: Any, y: Any, weight: Floats) -> Iterator[Objective]:

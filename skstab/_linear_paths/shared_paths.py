@@ -8,29 +8,163 @@ compiled `active_sets`. A resample that this solver gives up is left to `screeni
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.utils import check_array
 
 from skstab._linear_paths.active_set import SQUARED, Rows
-from skstab._linear_paths.fast import compiled_active_sets
-from skstab._linear_paths.linear_models import Objective
+from skstab._linear_paths.active_sets import CONVERGED, Found, Goals, Sets
+from skstab._linear_paths.fast import compiled_active_sets, has_compiler
+from skstab._linear_paths.linear_models import (
+    PARAMETERS,
+    Objective,
+    objectives_of,
+    penalties_of,
+)
 
-__all__ = ["N_TOGETHER", "FoundPath", "Resample", "Settings", "Table", "shared_paths"]
+__all__ = [
+    "N_TOGETHER",
+    "FoundPath",
+    "Resample",
+    "Settings",
+    "Table",
+    "may_share",
+    "paths_of_resamples",
+    "shared_paths",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]
 Indices: TypeAlias = NDArray[np.intp]
 
 N_TOGETHER = 20  # resamples in a block, so that what they work on fits into the cache
+_FEWEST = 6  # resamples in a block, below which the product of all columns costs more than it saves
 _MOST_STEPS = 100
 _AT_ONCE = 1000  # columns that a resample gathers at once
 _ROOM = 2**23  # numbers that the columns of a block have room for in the beginning
 _FLOOR = 1e-13
 _TIE = 1e-10
 _SINGLE = float(np.finfo(np.float32).eps)
+
+
+# -- known models on resamples -----------------------------------------------------------------------------------------
+
+
+def may_share(estimator: Any, X: Any, sample_weight: Any = None) -> bool:
+    """Whether the paths of a model on resamples of a table can be followed together.
+
+    They are where the solver is compiled, the table is dense and each resample is one problem: no further output, and
+    of several classes no more than two.
+    """
+    return (
+        has_compiler()
+        and (isinstance(X, np.ndarray) or hasattr(X, "iloc"))
+        and X.ndim == 2
+        and type(estimator) in PARAMETERS
+        and (sample_weight is None or np.ndim(sample_weight) == 1)
+    )
+
+
+def paths_of_resamples(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    values: Any,
+    trains: Sequence[Indices],
+    splits: Sequence[int],
+    n_splits: int,
+    *,
+    sample_weight: Any = None,
+    goes_on: Callable[[int, Indices], bool] | None = None,
+) -> list[FoundPath | None]:
+    """The paths of a known model on resamples, at values of its parameter from the strongest on.
+
+    Parameters
+    ----------
+    estimator : estimator
+        For which `may_share` holds.
+    X, y : array-like
+        The whole table, and its target.
+    values : array-like
+        Of the parameter.
+    trains : sequence of ndarray
+        The rows of each resample; a row may occur several times.
+    splits : sequence of int
+        The number of each among all `n_splits`. They belong to one block of `N_TOGETHER`: those from a multiple on.
+    n_splits : int
+        How many there are in all.
+    sample_weight : array-like, default=None
+        Weights of the rows.
+    goes_on : callable, default=None
+        Whether a resample, by its place in `trains`, is followed further after a penalty with these columns.
+
+    Returns
+    -------
+    paths : list of FoundPath or None
+        None for a resample that is to be solved by itself.
+    """
+    nothing: list[FoundPath | None] = [None] * len(trains)
+    first = min(splits) - min(splits) % N_TOGETHER
+    known = _dense(X)
+    if min(N_TOGETHER, n_splits - first) < _FEWEST or known is None or y is None:
+        return nothing
+    resamples = {
+        number: resample
+        for number, train in enumerate(trains)
+        if (resample := _resample(estimator, known, y, values, train, sample_weight))
+    }
+    if not resamples:
+        return nothing
+    centred = next(iter(resamples.values())).objective.free_intercept
+    numbers = list(resamples)
+    found = shared_paths(
+        Table(known, is_centred=centred),
+        Settings(estimator.tol, estimator.max_iter),
+        list(resamples.values()),
+        [splits[number] - first for number in numbers],
+        goes_on=goes_on and (lambda b, columns: goes_on(numbers[b], columns)),
+    )
+    for number, path in zip(numbers, found, strict=True):
+        nothing[number] = path
+    return nothing
+
+
+def _dense(X: Any) -> Any:
+    """The table as an array of numbers; None where it is none, or has values that are missing."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return check_array(X, dtype=[np.float64, np.float32, np.int8, np.uint8])
+    except (TypeError, ValueError):
+        return None
+
+
+def _resample(
+    estimator: Any, X: Any, y: Any, values: Any, train: Indices, sample_weight: Any
+) -> Resample | None:
+    """The problem of a resample; None where it has none, or more than one, or its own fit says what is wrong."""
+    target = np.asarray(y)
+    weight = None if sample_weight is None else np.asarray(sample_weight)[train]
+    if target.ndim != 1 or not all(0 < value < np.inf for value in values):
+        return None
+    target = target[train]
+    if is_classifier(estimator) and len(np.unique(target)) != 2:
+        return None
+    try:
+        objectives = objectives_of(estimator, target, len(train), weight)
+    except (TypeError, ValueError):
+        return None
+    if len(objectives) != 1 or not objectives[0].rows.weight.min() >= 0:
+        return None
+    penalties = penalties_of(estimator, objectives, values)
+    return Resample.of(train, len(X), objectives[0], penalties)
+
+
+# -- one block ---------------------------------------------------------------------------------------------------------
 
 
 class Table:
@@ -74,10 +208,11 @@ class Resample(NamedTuple):
         cls, train: Indices, n_rows: int, objective: Objective, penalties: Floats
     ) -> Resample:
         """Put rows that were drawn several times together: they are one row with the sum of their weights."""
-        counts = np.bincount(train, minlength=n_rows)
+        counts = np.bincount(train, minlength=n_rows).astype(np.float64)
         kind, target, weight = objective.rows
         rows = counts.nonzero()[0]
-        whole = np.bincount(train, weights=weight, minlength=n_rows)[rows]
+        sums = np.bincount(train, weights=weight, minlength=n_rows)
+        whole = sums[rows].astype(np.float64)
         targets = np.empty(n_rows)
         targets[train] = target
         of_rows = Rows(kind, targets[rows], whole)
@@ -147,141 +282,141 @@ class _Block:
         self.kind = self.model.rows.kind
         self.compiled = compiled_active_sets()
         self.positions = np.asarray(positions, dtype=np.intp)
-        n_columns, n_rows = len(table.scale), max(len(one.rows) for one in resamples)
-        size = len(resamples)
-        self.rows = np.zeros((size, n_rows), dtype=np.intp)
-        self.share = np.zeros((size, n_rows))
-        self.sets = _sets_of(self.compiled.Sets, size, _room(size, n_rows), n_rows)
+        self.size = size = len(resamples)
+        n_rows = max(len(one.rows) for one in resamples)
+        self.sets = _sets_of(size, _room(size, n_rows), n_rows)
         for b, one in enumerate(resamples):
             n = len(one.rows)
-            self.rows[b, :n] = one.rows
-            self.share[b, :n] = one.counts / one.counts.sum()
+            self.sets.rows[b, :n] = one.rows
+            self.sets.share[b, :n] = one.counts / one.counts.sum()
             _, self.sets.target[b, :n], self.sets.weight[b, :n] = one.objective.rows
-        self.bends = np.array([one.penalties for one in resamples]) * self.model.l1_ratio
-        self.ridges = np.array([one.penalties for one in resamples]) - self.bends
-        self.is_gathered = np.zeros((size, n_columns), dtype=bool)
+        penalties = np.array([one.penalties for one in resamples])
+        self.bends = penalties * self.model.l1_ratio
+        self.ridges = penalties - self.bends
+        self.is_gathered = np.zeros((size, len(table.scale)), dtype=bool)
         self.slopes = np.zeros((N_TOGETHER, table.X.shape[0]), dtype=np.float32)
         self.length = np.zeros(size)
         # A parabola is solved exactly in any case, so that there the limit decides only which columns are seen to.
         self.tol = settings.tol / 10 if self.kind == SQUARED else settings.tol
         self.most = settings.max_iter if self.kind == SQUARED else _MOST_STEPS
-        self.limit, self.least = np.zeros(size), np.zeros(size)
-        self.status = np.zeros(size, dtype=np.intp)
+        self.found = _found_of(size, self.bends.shape[1])
         self._begin()
-        self.found = _Found.of(size, self.bends.shape[1])
 
     def _begin(self) -> None:
         """Go to the models without features, and see how strongly the columns are pulled there."""
-        sets, everyone = self.sets, np.arange(len(self.rows))
+        sets, everyone = self.sets, np.arange(self.size)
         for b in everyone:
-            loss = self.compiled.evaluate_rows(
-                self.kind, sets.target[b], sets.weight[b], sets.f[b], sets.slope[b], sets.curvature[b],
-            )  # fmt: skip
-            sets.loss[b] = loss
-            if self.kind == SQUARED:
-                sets.frozen[b] = sets.weight[b]
-        self.unit = 1.0 + self.table.largest if self.model.free_intercept else self.model.constant
+            sets.loss[b] = self.compiled.evaluate_rows(
+                self.kind,
+                sets.target[b],
+                sets.weight[b],
+                sets.f[b],
+                sets.slope[b],
+                sets.curvature[b],
+            )
+        if self.kind == SQUARED:
+            sets.frozen[:] = sets.weight
+        is_free = self.model.free_intercept
+        self.unit = 1.0 + self.table.largest if is_free else self.model.constant
         if self.unit:
             sets.columns[:, 0] = np.where(sets.weight > 0, self.unit, 0.0)
-            sets.place[:, 0], sets.rank[:, 0], sets.size[:, 0] = -1, -1, 1
-        if self.model.free_intercept:
-            limit = _FLOOR * self.unit * np.abs(sets.slope).sum(axis=1)
-            nothing = np.zeros(len(everyone))
-            self._settle(everyone, nothing, nothing, limit, np.full_like(nothing, np.inf))
+            sets.place[:, 0], sets.size[:, 0] = -1, 1
+        nothing, never = np.zeros(self.size), np.full(self.size, np.inf)
+        limit = _FLOOR * self.unit * np.abs(sets.slope).sum(axis=1)
+        status = np.zeros(self.size, dtype=np.intp)
+        self.goals = Goals(nothing, nothing, limit, never, status)
+        if is_free:
+            self._settle(everyone)
         self._look(everyone)
-        self.strongest = np.zeros(len(everyone))
-        for b in everyone:
-            pull = np.abs(self.correlation[self.positions[b]]) * self.table.scale
-            self.strongest[b] = pull.max(initial=0.0) * self.length[b]
-        self.given_up = self.status > 0
-        self.least = _TIE * self.strongest
-
-    def _settle(
-        self, which: Indices, bend: Floats, ridge: Floats, limit: Floats, least: Floats
-    ) -> None:
-        self.compiled.settle(
-            self.sets, which, self.kind, bend, ridge, int(self.model.free_intercept), limit, least, self.most,
-            self.status,
-        )  # fmt: skip
-
-    def _look(self, which: Indices) -> None:
-        """Multiply the slopes of all resamples with all columns."""
-        self.length[which] = self.compiled.scatter(
-            self.sets, which, self.rows, self.positions, self.slopes
-        )
-        self.correlation: Singles = self.slopes @ self.table.single
+        pull = np.abs(self.correlation[self.positions]) * self.table.scale
+        self.strongest = pull.max(axis=1, initial=0.0) * self.length
+        self.goals = self.goals._replace(least=_TIE * self.strongest)
 
     def followed(
         self, goes_on: Callable[[int, Indices], bool] | None
     ) -> list[FoundPath | None]:
         """Follow all of them to the end."""
-        n_penalties = self.bends.shape[1]
-        at = np.zeros(len(self.rows), dtype=np.intp)
-        which = (~self.given_up).nonzero()[0]
-        bend, ridge, following = self._penalties(at)
-        threshold = np.maximum(2 * bend - self.strongest, 0.0)
-        self._expect(which, bend)
-        self._gather(*self._pairs(which, threshold))
+        at = np.zeros(self.size, dtype=np.intp)
+        following = self._aim_at(at)
+        which = (self.goals.status == CONVERGED).nonzero()[0]
+        # The strong rule.
+        threshold = np.maximum(2 * self.goals.bend - self.strongest, 0.0)
+        self._gather(self._pairs(which, threshold))
         while len(which):
-            self._settle(which, bend, ridge, self.limit, self.least)
-            self.given_up[which] = self.status[which] > 0
-            which = which[~self.given_up[which]]
+            self._settle(which)
+            which = which[self.goals.status[which] == CONVERGED]
             self._look(which)
-            # The strong rule for the next penalty, and the check of this one.
-            threshold = np.maximum(2 * following - np.minimum(bend, self.strongest), 0.0)
+            bend = self.goals.bend
+            known = np.minimum(bend, self.strongest)
+            threshold = np.maximum(2 * following - known, 0.0)
             pairs = self._pairs(which, np.minimum(threshold, bend))
-            is_missed = self._is_missed(pairs, bend)
-            is_done = np.ones(len(self.rows), dtype=bool)
-            is_done[pairs[0][is_missed]] = False
-            ready = which[is_done[which]]
-            self._record(ready, at)
-            at[ready] += 1
-            is_over = at >= n_penalties
+            is_missed = self._is_missed(pairs)
+            is_settled = np.ones(self.size, dtype=bool)
+            is_settled[pairs.b_of[is_missed]] = False
+            settled = which[is_settled[which]]
+            self._record(settled, at)
+            at[settled] += 1
+            is_over = at >= self.bends.shape[1]
             if goes_on is not None:
-                for b in ready[~is_over[ready]]:
-                    is_over[b] = not goes_on(int(b), self.found.last(b, at[b] - 1))
-            going = ready[~is_over[ready]]
-            self.compiled.forget(self.sets, going, threshold, self.is_gathered)
-            is_going = np.zeros(len(self.rows), dtype=bool)
-            is_going[going] = True
-            is_wanted = is_going[pairs[0]] & (pairs[2] >= threshold[pairs[0]])
-            self._gather(*(part[is_missed | is_wanted] for part in pairs))
-            bend, ridge, following = self._penalties(at)
-            self._expect(going, bend)
+                for b in settled[~is_over[settled]]:
+                    is_over[b] = not goes_on(int(b), self._last_columns(b, at[b] - 1))
             which = which[~is_over[which]]
-        return [
-            None if self.given_up[b] else self._path(b, at[b])
-            for b in range(len(self.rows))
-        ]
+            going = which[is_settled[which]]
+            self.compiled.forget(self.sets, going, threshold, self.is_gathered)
+            is_going = np.isin(np.arange(self.size), going)[pairs.b_of]
+            is_wanted = is_going & (pairs.pull >= threshold[pairs.b_of])
+            self._gather(pairs.only(is_missed | is_wanted))
+            # Those that missed a column keep the limit that they have come to.
+            limit = self.goals.limit.copy()
+            following = self._aim_at(at)
+            kept = which[~is_settled[which]]
+            self.goals.limit[kept] = limit[kept]
+        has_path = self.goals.status == CONVERGED
+        return [self._path(b, at[b]) if has_path[b] else None for b in range(self.size)]
 
-    def _penalties(self, at: Indices) -> tuple[Floats, Floats, Floats]:
-        """Where each is, and the bend that comes next."""
-        everyone, last = np.arange(len(at)), self.bends.shape[1] - 1
-        now, then = np.minimum(at, last), np.minimum(at + 1, last)
-        return self.bends[everyone, now], self.ridges[everyone, now], self.bends[everyone, then]
-
-    def _expect(self, which: Indices, bend: Floats) -> None:
+    def _aim_at(self, at: Indices) -> Floats:
+        """Set the penalties, each by its number, and return the bends that come next."""
+        everyone, last = np.arange(self.size), self.bends.shape[1] - 1
+        now = everyone, np.minimum(at, last)
+        bend = self.bends[now]
         limit = np.maximum(self.tol * bend, _FLOOR * self.strongest)
-        self.limit[which] = limit[which]
+        self.goals = self.goals._replace(bend=bend, ridge=self.ridges[now], limit=limit)
+        following: Floats = self.bends[everyone, np.minimum(at + 1, last)]
+        return following
 
-    def _pairs(self, which: Indices, threshold: Floats) -> tuple[Indices, Indices, Floats]:
-        """Resamples and columns that are pulled by a threshold or more, but for what single precision loses."""
+    def _settle(self, which: Indices) -> None:
+        n_free = int(self.model.free_intercept)
+        self.compiled.settle(self.sets, which, self.goals, self.kind, n_free, self.most)
+
+    def _look(self, which: Indices) -> None:
+        """Multiply the slopes of resamples with all columns."""
+        self.length[which] = self.compiled.scatter(
+            self.sets, which, self.positions, self.slopes
+        )
+        self.correlation: Singles = self.slopes @ self.table.single
+
+    def _pairs(self, which: Indices, threshold: Floats) -> _Pairs:
+        """Columns that are not gathered and may be pulled by a threshold or more."""
         is_zero = self.length == 0
         low = np.where(is_zero, np.inf, threshold / np.where(is_zero, 1.0, self.length))
+        table = self.table
         b_of, j_of, pull = self.compiled.pairs_above(
-            self.correlation, self.positions, self.table.scale, self.is_gathered, which, low,
-            self.table.slack,
-        )  # fmt: skip
-        return b_of, j_of, pull * self.length[b_of]
+            self.correlation[self.positions],
+            table.scale,
+            self.is_gathered,
+            which,
+            low,
+            table.slack,
+        )
+        return _Pairs(b_of, j_of, pull * self.length[b_of])
 
-    def _is_missed(
-        self, pairs: tuple[Indices, Indices, Floats], bend: Floats
-    ) -> NDArray[np.bool_]:
+    def _is_missed(self, pairs: _Pairs) -> NDArray[np.bool_]:
         """Which columns violate their condition although they were not gathered."""
         b_of, j_of, pull = pairs
         # A first feature enters however little it is pulled.
         is_empty = self.sets.size[:, 2] == 0
-        threshold = bend + np.where(is_empty, self.least, self.limit)
+        bend, limit = self.goals.bend, self.goals.limit
+        threshold = bend + np.where(is_empty, self.goals.least, limit)
         error = self.table.slack * self.table.scale[j_of] * self.length[b_of]
         is_missed: NDArray[np.bool_] = pull > threshold[b_of]
         is_near = (np.abs(pull - threshold[b_of]) <= error).nonzero()[0]
@@ -297,33 +432,32 @@ class _Block:
         pull = np.empty(len(b_of))
         for b in np.unique(b_of):
             those = (b_of == b).nonzero()[0]
-            rows = part[np.ix_(place[those], self.rows[b])]
+            rows = part[np.ix_(place[those], self.sets.rows[b])]
             weight, slope = self.sets.weight[b], self.sets.slope[b]
             if self.model.free_intercept:
                 rows -= (rows @ weight / weight.sum())[:, None]
             pull[those] = np.abs(rows @ slope)
         return pull
 
-    def _gather(self, b_of: Indices, j_of: Indices, pull: Floats) -> None:
-        if not len(b_of):
+    def _gather(self, pairs: _Pairs) -> None:
+        if not len(pairs.b_of):
             return
-        n_new = np.bincount(b_of, minlength=len(self.rows))
+        n_new = np.bincount(pairs.b_of, minlength=self.size)
         if n_new.max() > _AT_ONCE:
-            order = np.lexsort([-pull, b_of])
+            order = np.lexsort([-pairs.pull, pairs.b_of])
             first = np.cumsum(n_new) - n_new
-            rank = np.arange(len(order)) - first[b_of[order]]
-            kept = np.sort(order[rank < _AT_ONCE])
-            b_of, j_of = b_of[kept], j_of[kept]
+            rank = np.arange(len(order)) - first[pairs.b_of[order]]
+            pairs = pairs.only(np.sort(order[rank < _AT_ONCE]))
             n_new = np.minimum(n_new, _AT_ONCE)
         wanted = int((self.sets.size[:, 0] + n_new).max())
         if wanted > self.sets.w.shape[1]:
             self.sets = _with_room(self.sets, 2 * wanted)
-        self.is_gathered[b_of, j_of] = True
-        columns, part_of = self._distinct(j_of)
+        self.is_gathered[pairs.b_of, pairs.j_of] = True
+        columns, part_of = self._distinct(pairs.j_of)
+        part, is_centred = self.table.columns(columns), self.model.free_intercept
         self.compiled.admit(
-            self.sets, self.rows, self.share, b_of, j_of, self.table.columns(columns), part_of,
-            self.model.free_intercept,
-        )  # fmt: skip
+            self.sets, pairs.b_of, pairs.j_of, part, part_of, is_centred
+        )
 
     def _distinct(self, j_of: Indices) -> tuple[Indices, Indices]:
         """Columns without repeats, and which of them each is."""
@@ -334,61 +468,41 @@ class _Block:
         return columns, place[j_of]
 
     def _record(self, which: Indices, at: Indices) -> None:
-        self.found = self.found.with_room(int(self.sets.size[:, 0].max()))
-        self.compiled.record(self.sets, which, at, *self.found)
+        wanted = int(self.found.n_found.max() + self.sets.size[:, 2].max())
+        if wanted > self.found.places.shape[1]:
+            self.found = _with_more_found(self.found, 2 * wanted)
+        self.compiled.record(self.sets, which, at, self.found)
+
+    def _last_columns(self, b: int, at: int) -> Indices:
+        start = self.found.ends[b, at - 1] if at else 0
+        return np.sort(self.found.places[b, start : self.found.ends[b, at]])
 
     def _path(self, b: int, n_done: int) -> FoundPath:
-        found = self.found
-        n = found.n_found[b]
+        found, n = self.found, self.found.n_found[b]
         ends, places = found.ends[b, :n_done], found.places[b, :n]
-        order = np.lexsort([places, np.searchsorted(ends, np.arange(n), side="right")])
-        coefs = found.coefs[b, order]
+        step = np.searchsorted(ends, np.arange(n), side="right")
+        order = np.lexsort([places, step])
         return FoundPath(
-            places[order], coefs, found.spreads[b, order], ends,
+            places[order],
+            found.coefs[b, order],
+            found.spreads[b, order],
+            ends,
             self.unit * found.constants[b, :n_done] - found.shifts[b, :n_done],
-        )  # fmt: skip
+        )
 
 
-class _Found(NamedTuple):
-    """What was recorded of each resample."""
+class _Pairs(NamedTuple):
+    """Resamples and columns that are pulled, and how strongly."""
 
-    n_found: Indices
-    places: Indices
-    coefs: Floats
-    spreads: Floats
-    shifts: Floats
-    constants: Floats
-    ends: Indices
+    b_of: Indices
+    j_of: Indices
+    pull: Floats
 
-    @classmethod
-    def of(cls, size: int, n_penalties: int) -> _Found:
-        room = (size, 1024)
-        return cls(
-            np.zeros(size, dtype=np.intp), np.empty(room, dtype=np.intp), np.empty(room), np.empty(room),
-            np.zeros((size, n_penalties)), np.zeros((size, n_penalties)), np.zeros((size, n_penalties), dtype=np.intp),
-        )  # fmt: skip
-
-    def with_room(self, n_more: int) -> _Found:
-        room = self.places.shape[1]
-        wanted = int(self.n_found.max()) + n_more
-        if wanted <= room:
-            return self
-        grown = {
-            name: _grown(getattr(self, name), (len(self.places), 2 * wanted))
-            for name in ("places", "coefs", "spreads")
-        }
-        return self._replace(**grown)
-
-    def last(self, b: int, at: int) -> Indices:
-        """The columns of the penalty that was recorded last."""
-        start = self.ends[b, at - 1] if at else 0
-        return np.sort(self.places[b, start : self.ends[b, at]])
+    def only(self, which: Any) -> _Pairs:
+        return _Pairs(self.b_of[which], self.j_of[which], self.pull[which])
 
 
-def _grown(old: Any, shape: tuple[int, ...]) -> Any:
-    new = np.empty(shape, dtype=old.dtype)
-    new[tuple(slice(n) for n in old.shape)] = old
-    return new
+# -- room --------------------------------------------------------------------------------------------------------------
 
 
 def _room(size: int, n_rows: int) -> int:
@@ -396,27 +510,65 @@ def _room(size: int, n_rows: int) -> int:
     return int(np.clip(_ROOM // (size * n_rows), 16, 256))
 
 
-def _sets_of(kind: Any, size: int, n_slots: int, n_rows: int) -> Any:
+def _sets_of(size: int, n_slots: int, n_rows: int) -> Sets:
     """Sets without columns, and with room for some; what is never written takes no memory."""
     by_row, by_slot = (size, n_rows), (size, n_slots)
-    return kind(
-        weight=np.zeros(by_row), target=np.zeros(by_row), f=np.zeros(by_row), slope=np.zeros(by_row),
-        curvature=np.zeros(by_row), frozen=np.zeros(by_row), loss=np.zeros(size),
-        columns=np.empty((size, n_slots, n_rows)), factor=np.empty((size, n_slots * (n_slots + 1) // 2)),
-        place=np.full(by_slot, -1), w=np.zeros(by_slot), gradient=np.zeros(by_slot), violation=np.zeros(by_slot),
-        middle=np.zeros(by_slot), spread=np.zeros(by_slot), rank=np.full(by_slot, -1),
-        active=np.zeros(by_slot, dtype=np.intp), size=np.zeros((size, 3), dtype=np.intp),
-    )  # fmt: skip
+    return Sets(
+        rows=np.zeros(by_row, dtype=np.intp),
+        share=np.zeros(by_row),
+        weight=np.zeros(by_row),
+        target=np.zeros(by_row),
+        f=np.zeros(by_row),
+        slope=np.zeros(by_row),
+        curvature=np.zeros(by_row),
+        frozen=np.zeros(by_row),
+        loss=np.zeros(size),
+        columns=np.empty((size, n_slots, n_rows)),
+        factor=np.empty((size, n_slots * (n_slots + 1) // 2)),
+        place=np.full(by_slot, -1),
+        w=np.zeros(by_slot),
+        gradient=np.zeros(by_slot),
+        violation=np.zeros(by_slot),
+        middle=np.zeros(by_slot),
+        spread=np.zeros(by_slot),
+        rank=np.full(by_slot, -1),
+        active=np.zeros(by_slot, dtype=np.intp),
+        size=np.zeros((size, 3), dtype=np.intp),
+    )
 
 
-def _with_room(sets: Any, n_slots: int) -> Any:
+def _with_room(sets: Sets, n_slots: int) -> Sets:
     """The same with room for more columns."""
     size, n_rows = sets.f.shape
-    grown = _sets_of(type(sets), size, n_slots, n_rows)
+    grown = _sets_of(size, n_slots, n_rows)
     n_columns, n_active = sets.size[:, 0].max(), sets.size[:, 1].max()
-    used = {"columns": n_columns, "factor": n_active * (n_active + 1) // 2, "active": n_active}
-    for name in ("columns", "factor", "place", "w", "gradient", "violation", "middle", "spread", "rank", "active"):
-        n = used.get(name, n_columns)
-        getattr(grown, name)[:, :n] = getattr(sets, name)[:, :n]
-    by_row = ("weight", "target", "f", "slope", "curvature", "frozen", "loss", "size")
+    by_row = set(Sets._fields[: Sets._fields.index("columns")]) | {"size"}
+    used = {"factor": n_active * (n_active + 1) // 2, "active": n_active}
+    for name in Sets._fields:
+        if name not in by_row:
+            n = used.get(name, n_columns)
+            getattr(grown, name)[:, :n] = getattr(sets, name)[:, :n]
     return grown._replace(**{name: getattr(sets, name) for name in by_row})
+
+
+def _found_of(size: int, n_penalties: int) -> Found:
+    room, by_penalty = (size, 1024), (size, n_penalties)
+    return Found(
+        np.zeros(size, dtype=np.intp),
+        np.empty(room, dtype=np.intp),
+        np.empty(room),
+        np.empty(room),
+        np.zeros(by_penalty),
+        np.zeros(by_penalty),
+        np.zeros(by_penalty, dtype=np.intp),
+    )
+
+
+def _with_more_found(found: Found, room: int) -> Found:
+    """The same with room for more columns."""
+    grown = {}
+    for name in ("places", "coefs", "spreads"):
+        old = getattr(found, name)
+        grown[name] = np.empty((len(old), room), dtype=old.dtype)
+        grown[name][:, : old.shape[1]] = old
+    return found._replace(**grown)

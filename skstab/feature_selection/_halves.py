@@ -13,11 +13,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
 
 from skstab._compat import params_of_rows, take_rows
-from skstab._engine.job import Job, Part, Task
+from skstab._engine.job import Job, Part, Task, row_numbers
+from skstab._linear_paths.linear_models import PARAMETERS
+from skstab._linear_paths.shared_paths import (
+    N_TOGETHER,
+    FoundPath,
+    may_share,
+    paths_of_resamples,
+)
 from skstab._random import seeded
 from skstab._warnings import describe, warn_user
 from skstab.feature_selection._clusters import cluster_walk
-from skstab.feature_selection._paths import path_of
+from skstab.feature_selection._paths import path_of, steps_of
 from skstab.feature_selection._settings import IMPORTANCE
 from skstab.feature_selection._walk import Step, Walk
 from skstab.runs import reading_with, selection_of
@@ -82,7 +89,34 @@ class PathPlan(NamedTuple):
             except Exception as error:  # noqa: BLE001  any estimator may fail in any way; the other subsamples go on
                 return {0: error}
 
+    def n_ahead(self, estimator: Any, X: Any) -> int:
+        """How many subsamples are followed together."""
+        weight = self.fit_params.get("sample_weight")
+        is_own = self.param_name == PARAMETERS.get(type(estimator))
+        knows = self.fit_params.keys() <= {"sample_weight"} and self.weakness == 1
+        may = is_own and knows and may_share(estimator, X, weight)
+        return N_TOGETHER if may else 1
+
+    def ahead(
+        self, estimator: Any, X: Any, y: Any, tasks: Sequence[Task]
+    ) -> Sequence[FoundPath | None]:
+        """The paths of a model on several subsamples; None for those that are followed one by one."""
+        seen: list[set[int]] = [set() for _ in tasks]
+
+        def goes_on(number: int, columns: Indices) -> bool:
+            seen[number].update(self.codes[columns].tolist())
+            return self.q is None or len(seen[number]) < self.q
+
+        return paths_of_resamples(
+            estimator, X, y, self.values,
+            [row_numbers(task.train, X.shape[0], "resampling") for task in tasks],
+            [task.split for task in tasks], tasks[0].n_splits,
+            sample_weight=self.fit_params.get("sample_weight"), goes_on=goes_on if self.q else None,
+        )  # fmt: skip
+
     def _outcome(self, estimator: Any, X: Any, y: Any, task: Task) -> Half | Floats:
+        if task.ahead is not None:
+            return self.half_of(steps_of(task.ahead))
         model = seeded(estimator, self.open_seeds, task.seed)
         X_rows = _weakened(take_rows(X, task.train), self.weakness, task.seed)
         y_rows = None if y is None else take_rows(y, task.train)

@@ -26,6 +26,7 @@ from skstab._linear_paths.linear_models import (
     separate_problems,
 )
 from skstab._linear_paths.screening import Problem, screened_path, strongest_penalty
+from skstab._linear_paths.shared_paths import FoundPath
 from skstab._pipelines import fitted
 from skstab.feature_selection._held_paths import HeldName, steps_of_held_path
 from skstab.feature_selection._walk import Step
@@ -37,6 +38,7 @@ __all__ = [
     "linear_models",
     "parameter_of_path",
     "path_of",
+    "steps_of",
     "strongest_value",
 ]
 
@@ -113,6 +115,15 @@ def _known_path(problems: list[Problem], penalties: Floats) -> Iterator[Step]:
         weights = np.abs(coefs[0]) if len(coefs) == 1 else np.linalg.norm(coefs, axis=0)
         selected = weights.nonzero()[0]
         yield Step(selected, weights[selected] * scale[selected])
+
+
+def steps_of(path: FoundPath) -> Iterator[Step]:
+    """The steps of a path that was followed together with others."""
+    start = 0
+    for end in path.ends:
+        weights = np.abs(path.coefs[start:end]) * path.spreads[start:end]
+        yield Step(path.places[start:end], weights)
+        start = end
 
 
 def _scale(X: Any) -> Floats:

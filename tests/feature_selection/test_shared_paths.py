@@ -54,7 +54,9 @@ def resamples_of(model, rng, X, y, n_resamples, weight=None):
     """Half-samples and bootstraps in turn, with both classes."""
     drawn = []
     while len(drawn) < n_resamples:
-        rows = rng.choice(len(X), len(X) // (1 + len(drawn) % 2), replace=len(drawn) % 2 == 0)
+        rows = rng.choice(
+            len(X), len(X) // (1 + len(drawn) % 2), replace=len(drawn) % 2 == 0
+        )
         if len(np.unique(y[rows])) > 1:
             drawn.append(rows)
     values = strong_value(model, X, y) * (
@@ -198,7 +200,8 @@ def test_a_path_ends_where_it_is_told():
     cut = followed(model, X, resamples, goes_on=goes_on)
     assert len(cut[0].ends) == len(cut[2].ends) == len(SHARES)
     n = len(cut[1].ends)
-    assert cut[1].ends[-1] > 0 and (n == 1 or cut[1].ends[-2] == 0)
+    assert cut[1].ends[-1] > 0
+    assert n == 1 or cut[1].ends[-2] == 0
     assert_array_equal(cut[1].places, whole[1].places[: whole[1].ends[n - 1]])
     for number, columns in seen:
         ends = whole[number].ends
