@@ -1,5 +1,6 @@
 """Paths of many resamples of one table: optimality, cold fits, and what results may not depend on."""
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from skstab._linear_paths.shared_paths import (
     Table,
     shared_paths,
 )
+from skstab.feature_selection import StabilitySelection
 
 MODELS = {
     "lasso": Lasso(tol=1e-6),
@@ -225,3 +227,54 @@ def test_the_first_feature_enters_however_little_it_is_pulled():
     )
     (path,) = followed(model, X, [resample])
     assert_array_equal(path.ends, [0, 1])
+
+
+# -- in StabilitySelection ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """The solver without a compiler, and how many resamples it was asked for at once."""
+    asked = []
+
+    def counting(table, stops, resamples, positions, **options):
+        asked.append(len(resamples))
+        return shared_paths(table, stops, resamples, positions, **options)
+
+    place = "skstab._linear_paths.shared_paths"
+    monkeypatch.setattr(f"{place}.has_compiler", lambda: True)
+    monkeypatch.setattr(f"{place}.shared_paths", counting)
+    return asked
+
+
+def selection(model, **params):
+    return StabilitySelection(
+        model, n_values=5, eps=0.2, q=3, threshold=0.8, n_resamples=12, random_state=0, **params
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["lasso", "logistic with a penalised intercept"])
+def test_stability_selection_finds_what_single_paths_find(name, shared, monkeypatch):
+    rng, model = np.random.default_rng(8), MODELS[name]
+    X = rng.standard_normal((50, 10))
+    y = target_of(model, rng, X)
+    together = selection(model).fit(X, y)
+    assert shared == [12]
+    with joblib.parallel_backend("threading"):
+        in_parts = selection(model, n_jobs=2).fit(X, y)
+    assert sorted(shared) == [6, 6, 12]
+    assert_array_equal(in_parts.selection_path_, together.selection_path_)
+    monkeypatch.setattr("skstab.feature_selection._halves.may_share", lambda *_: False)
+    one_by_one = selection(model).fit(X, y)
+    assert len(shared) == 3
+    assert_array_equal(one_by_one.selection_path_, together.selection_path_)
+
+
+def test_subsamples_without_a_problem_of_their_own_are_left_to_single_paths(shared):
+    rng = np.random.default_rng(9)
+    X, y = rng.standard_normal((40, 6)), (np.arange(40) < 2).astype(int)
+    halves = [(rng.permutation(40)[:20], []) for _ in range(12)]
+    n_classes = [len(np.unique(y[rows])) for rows, _ in halves]
+    selection(MODELS["logistic"], resampling=halves).fit(X, y)
+    assert shared == [n_classes.count(2)]
+    assert 1 in n_classes
