@@ -304,11 +304,10 @@ def scoring_of(data: Dataset, wanted: str | None = None) -> str:
     if not data.is_classification:
         return "r2"
     counts = data.y.value_counts()
-    return (
-        "accuracy"
-        if counts.iloc[0] <= _UNEQUAL * counts.iloc[-1]
-        else "balanced_accuracy"
-    )
+    if counts.iloc[0] <= _UNEQUAL * counts.iloc[-1]:
+        return "accuracy"
+    # Models that do not weight classes can predict the larger one for every row: no accuracy sees their signal.
+    return "roc_auc" if len(counts) == 2 else "roc_auc_ovr"
 
 
 def _of_survival(wanted: str | None) -> str:

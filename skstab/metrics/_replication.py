@@ -173,7 +173,9 @@ def full_size_interval(
         of_quarters = chosen.check(_in_pairs(quarters, "quarters"), name="quarters")
         estimate = _within_pairs(chosen, of_quarters, "quarters").estimate
     expected, bootstrap = _continued(found.estimate, estimate), chosen.value(table)
-    if bootstrap > found.estimate:
+    if not found.had_choice:
+        expected = bootstrap
+    elif bootstrap > found.estimate:
         expected = (expected + bootstrap) / 2
     return found.interval(
         expected, _OF_DOUBLING, chosen.range(table.n_runs), "full size", level

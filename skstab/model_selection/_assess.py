@@ -48,7 +48,12 @@ from skstab.model_selection._resampling import (
 )
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._score_tests import score_error
-from skstab.model_selection._scoring import check_no_measure
+from skstab.model_selection._scoring import (
+    AUC,
+    check_no_measure,
+    class_auc,
+    own_score,
+)
 from skstab.model_selection._split import (
     BootstrapSplit,
     ComplementaryPairsSplit,
@@ -63,7 +68,7 @@ from skstab.runs import Reading, Runs, read_emptied, why_no_support
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["assess_selector", "halves_part", "plan_of"]
+__all__ = ["assess_selector", "halves_part", "plan_of", "ranked_plan"]
 
 _PAIRS_PER_PERMUTATION = 2
 _SHARES = (
@@ -130,8 +135,8 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
     confidence_level : float, default=0.95
         Level of the intervals.
     groups : array-like of shape (n_samples,), default=None
-        Groups of rows (patients), which stay together in all resamples. Targets that are the same within each group
-        are permuted between groups, others within groups.
+        Groups of rows (patients), which stay together in all resamples. Permuted targets are exchanged between groups
+        and within them. What confounds groups that are not given can't be seen.
     checkpoint : str or path-like, default=None
         A file in which finished runs are stored as they arrive; repeating the same call makes only the missing ones.
         See :class:`StabilityCV`.
@@ -201,28 +206,23 @@ def assess_selector(  # noqa: PLR0913  one for each setting, by name
         target, groups, entropy, n_permutations, stratify=splitters[1][0].stratify
     )
     about = f"assess_selector of {type(estimator).__name__}"
-    whole, halves, *rest = _runs(
-        plan,
-        data,
-        _parts(splitters, data, groups, entropy),
-        declared,
-        about=about,
-        **settings,
-    )
+    parts = _parts(splitters, data, groups, entropy)
+    ranked = ranked_plan(plan, target)
+    # Two jobs: the first is one that other entries have with the same seed.
+    (whole,) = _runs(plan, data, parts[:1], declared, about=about, **settings)
+    halves, *rest = _runs(ranked, data, parts[1:], declared, about=about, **settings)
     blocks, permuted = (
         rest[: len(rest) - n_permutations],
         rest[len(rest) - n_permutations :],
     )
     chance = _chance(chosen, halves, permuted, ignores_target=ignores_target)
     if plan.scorer is not None and selects_rarely(halves) and not selects_rarely(whole):
-        again = _parts(
-            _bootstrapped(splitters[-n_permutations:], entropy),
-            data,
-            groups,
-            [*entropy, _AGAIN],
+        bootstraps = _bootstrapped(
+            [(splitters[1][0], target), *splitters[-n_permutations:]], entropy
         )
+        again = _parts(bootstraps, data, groups, [*entropy, _AGAIN])
         chance = _with_scores(
-            chance, whole, _runs(plan, data, again, declared, about=about, **settings)
+            chance, whole, _runs(ranked, data, again, declared, about=about, **settings)
         )
     return SelectorAssessment(
         measure=chosen,
@@ -299,6 +299,28 @@ def plan_of(
         keep_probabilities=reads_probabilities(scoring),
         classes=classes_of(estimator, y),
     )
+
+
+def ranked_plan(plan: RunPlan, y: Any) -> RunPlan:
+    """The same with a score without a threshold beside the one that is shown, where a classifier has decision values.
+
+    With classes of 1:9 a penalised model can predict the larger one for every row: accuracies do not see its signal.
+    """
+    estimator = plan.estimator
+    has_values = any(
+        hasattr(estimator, name) for name in ("predict_proba", "decision_function")
+    )
+    if (
+        plan.scorer is None
+        or not (is_classifier(estimator) and is_labelled(y) and has_values)
+        or reads_probabilities(plan.scoring)
+    ):
+        return plan
+    (name,) = plan.score_names
+    own = plan.row_scores.get(name, own_score)
+    scoring = {name: own if plan.scoring is None else plan.scoring, AUC: class_auc}
+    scorer = check_scoring(estimator, scoring=scoring, raise_exc=False)
+    return replace(plan, scoring=scoring, scorer=scorer, score_names=tuple(scoring))
 
 
 def _refit(
@@ -424,17 +446,19 @@ def _permutations(
 
 
 def _bootstrapped(
-    permutations: Sequence[tuple[Any, Any]], entropy: list[int]
+    halves: Sequence[tuple[Any, Any]], entropy: list[int]
 ) -> list[tuple[Any, Any]]:
-    """Splitters of two bootstraps in place of those of halves, each with its permuted target."""
+    """Splitters of bootstraps in place of those of halves, each with its target; the first is the true one."""
     return [
         (
             BootstrapSplit(
-                2, stratify=halves.stratify, random_state=_seed(entropy, _AGAIN, number)
+                2 if number else 8,
+                stratify=of_halves.stratify,
+                random_state=_seed(entropy, _AGAIN, number),
             ),
             target,
         )
-        for number, (halves, target) in enumerate(permutations)
+        for number, (of_halves, target) in enumerate(halves)
     ]
 
 
@@ -545,36 +569,51 @@ def _chance(
 ) -> Chance:
     """Compare pairs of halves with those of permuted targets, in stability and in score."""
     stabilities = [_stability_of_pairs(measure, runs) for runs in permuted]
-    scores = [_score_of_pairs(runs) for runs in permuted] if halves.scores else []
     n_pairs = len(halves.in_pairs()) // 2
     observed = _stability_of_pairs(measure, halves).mean()
     # Nothing selected (0) agrees no more than a few features that are never the same (slightly below 0).
     stability_pvalue = pvalue_above(
         max(observed, 0.0), np.maximum(as_of_pairs(stabilities, n_pairs), 0.0)
     )
-    return Chance(
+    chance = Chance(
         stabilities=np.array([values.mean() for values in stabilities]),
-        scores=np.array([values.mean() for values in scores]),
+        scores=np.zeros(0),
         stability_pvalue=stability_pvalue,
-        score_pvalue=_score_pvalue(_score_of_pairs(halves), scores, n_pairs)
-        if scores
-        else np.nan,
+        score_pvalue=np.nan,
         frequencies=Runs.concat(permuted).frequencies().to_numpy(),
         ignores_target=ignores_target,
     )
+    pairs, of_permuted = halves.in_pairs(), [runs.in_pairs() for runs in permuted]
+    for name in halves.scores:
+        own = _score_of_pairs(pairs, name)
+        others = [_score_of_pairs(runs, name) for runs in of_permuted]
+        chance = _with_score(chance, name, own, others, n_pairs)
+    return chance
 
 
-def _with_scores(chance: Chance, whole: Runs, permuted: Sequence[Runs]) -> Chance:
+def _with_scores(chance: Chance, whole: Runs, again: Sequence[Runs]) -> Chance:
     """Compare the scores of bootstraps with those of permuted targets, in place of those of halves."""
-    observed, *others = (
-        _known(next(iter(runs.scores.values()))) for runs in (whole, *permuted)
-    )
-    pvalue = _score_pvalue(observed, others, len(observed))
-    return replace(
-        chance,
-        scores=np.array([values.mean() for values in others]),
-        score_pvalue=pvalue,
-    )
+    observed, *permuted = again
+    for name in observed.scores:
+        own = _known((whole if name in whole.scores else observed).scores[name])
+        others = [_known(runs.scores[name]) for runs in permuted]
+        chance = _with_score(chance, name, own, others, len(own))
+    return chance
+
+
+def _with_score(
+    chance: Chance,
+    name: str,
+    own: FloatArray,
+    others: Sequence[FloatArray],
+    n_means: int,
+) -> Chance:
+    """Add how a score compares with that of permuted targets."""
+    pvalue = _score_pvalue(own, others, n_means)
+    means = np.array([values.mean() for values in others])
+    if name == AUC:
+        return replace(chance, auc=float(own.mean()), aucs=means, auc_pvalue=pvalue)
+    return replace(chance, scores=means, score_pvalue=pvalue)
 
 
 def _score_pvalue(
@@ -595,9 +634,8 @@ def _stability_of_pairs(measure: Measure, runs: Runs) -> FloatArray:
     return values
 
 
-def _score_of_pairs(runs: Runs) -> FloatArray:
-    scores: FloatArray = next(iter(runs.in_pairs().scores.values()))
-    return _known(scores.reshape(-1, 2).mean(axis=1))
+def _score_of_pairs(runs: Runs, name: str) -> FloatArray:
+    return _known(runs.scores[name].reshape(-1, 2).mean(axis=1))
 
 
 def _known(scores: FloatArray) -> FloatArray:

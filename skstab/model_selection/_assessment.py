@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Chance", "ScoreEstimate", "SelectorAssessment", "verdict_of"]
 
-Verdict: TypeAlias = Literal["no signal", "signal, unstable", "signal, stable"]
+Verdict: TypeAlias = Literal[
+    "no signal", "signal, unstable", "signal, stability unclear", "signal, stable"
+]
 
 LEVEL = 0.05
-_POOR, _EXCELLENT = 0.4, 0.75  # nogueira2018, table 3
+_POOR = 0.4  # nogueira2018, table 3
 _NOTHING_IN_HALVES = (
     "most halves of the data select nothing with these settings. A penalty that counts rows (C) is stronger on fewer "
     "rows; a weaker one would show it."
@@ -80,6 +82,14 @@ class Chance:
         Share of the runs with permuted targets that selected each feature.
     ignores_target : bool
         Whether the selection on all rows was the same with permuted targets: the selector does not use the target.
+    auc : float, default=nan
+        Of a classifier with probabilities or decision values: the mean area under the ROC curve, each class against
+        the rest, of halves on the other half. It has no threshold, and the verdict rests on it whatever score is shown;
+        NaN where that has none, too (log loss, areas).
+    aucs : ndarray of shape (n_permutations,), default=()
+        The same for each permutation.
+    auc_pvalue : float, default=nan
+        As `score_pvalue`.
 
     Examples
     --------
@@ -95,13 +105,22 @@ class Chance:
     score_pvalue: float
     frequencies: FloatArray
     ignores_target: bool
+    auc: float = np.nan
+    aucs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    auc_pvalue: float = np.nan
 
     def __repr__(self) -> str:
-        is_scored = not np.isnan(self.score_pvalue)
-        score = f", score {self.scores.mean():.3f}" if is_scored else ""
-        tests = f"p = {self.stability_pvalue:.3f} for stability"
-        tests += f", p = {self.score_pvalue:.3f} for the score" if is_scored else ""
-        return f"Chance(stability {self.stabilities.mean():.2f}{score} with permuted targets; {tests})"
+        said = [f"stability {self.stabilities.mean():.2f}"]
+        tests = [f"p = {self.stability_pvalue:.3f} for stability"]
+        for name, found, pvalue in (
+            ("score", self.scores, self.score_pvalue),
+            ("AUC", self.aucs, self.auc_pvalue),
+        ):
+            if not np.isnan(pvalue):
+                said.append(f"{name} {found.mean():.3f}")
+                what = "the score" if name == "score" else name
+                tests.append(f"p = {pvalue:.3f} for {what}")
+        return f"Chance({', '.join(said)} with permuted targets; {', '.join(tests)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,8 +154,9 @@ class SelectorAssessment:
 
     Attributes
     ----------
-    verdict : {"no signal", "signal, unstable", "signal, stable"}
-        The answer in short.
+    verdict : {"no signal", "signal, unstable", "signal, stability unclear", "signal, stable"}
+        The answer in short: stable where the lower end of `replication` is at least 0.4, unstable where its upper end
+        is below.
     reason : str
         The sentence that says why.
     has_empty_halves : bool
@@ -189,6 +209,13 @@ class SelectorAssessment:
         """Whether all halves agree because each of them keeps every feature, or nothing."""
         return bool(np.isnan(self.replication.standard_error))
 
+    @property
+    def shared_features(self) -> tuple[float, float]:
+        """How many features two halves share, and how many each of them selects, on average."""
+        supports = self.halves.in_pairs().tables.supports
+        both = supports[::2] * supports[1::2]
+        return float(both.sum(axis=1).mean()), float(supports.sum(axis=1).mean())
+
     def frame(self) -> pd.DataFrame:
         """Tabulate the numbers.
 
@@ -198,6 +225,7 @@ class SelectorAssessment:
             One row per quantity, indexed by its name: its `estimate`, the ends `low` and `high` of its interval, what
             the interval is `about`, and the mean with permuted targets, `chance`, with the p-value against it. The
             estimate of the replication is NaN where halves had nothing to choose (in `replication` 1 by convention).
+            "AUC, half the size" is the score without a threshold on which the verdict of a classifier rests.
         """
         import pandas as pd
 
@@ -228,6 +256,14 @@ class SelectorAssessment:
                 "high": self.score.mean + half,
                 "about": "other data",
                 **_against(self.chance.scores, self.chance.score_pvalue),
+            }
+        if not np.isnan(self.chance.auc_pvalue):
+            rows["AUC, half the size"] = {
+                "estimate": self.chance.auc,
+                "low": np.nan,
+                "high": np.nan,
+                "about": "other data",
+                **_against(self.chance.aucs, self.chance.auc_pvalue),
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("quantity")
 
@@ -273,24 +309,53 @@ def verdict_of(found: SelectorAssessment) -> tuple[Verdict, str]:
     """Say whether there is signal, and whether other data would give the same features."""
     if found.chance.ignores_target:
         return _without_target(found)
-    pvalue = (
-        found.chance.score_pvalue
-        if _is_scored(found)
-        else found.chance.stability_pvalue
-    )
-    if not pvalue <= LEVEL:
-        return "no signal", f"No signal: {_not_above_chance(found)}"
-    stable = found.replication.estimate >= _POOR and not found.has_empty_halves
-    verdict: Verdict = "signal, stable" if stable else "signal, unstable"
-    return (
-        verdict,
-        f"{verdict.capitalize()}: {_above_chance(found)}. {_replicated(found)}",
-    )
+    evidence = _evidence(found)
+    if not evidence.pvalue <= LEVEL:
+        return "no signal", f"No signal: {_not_above_chance(found, evidence)}"
+    verdict: Verdict = "signal, stability unclear"
+    if not found.has_empty_halves and found.replication.high < _POOR:
+        verdict = "signal, unstable"
+    elif not found.has_empty_halves and found.replication.low >= _POOR:
+        verdict = "signal, stable"
+    shown = f"{evidence.what} {evidence.more} than with permuted targets ({evidence.numbers})"
+    return verdict, f"{verdict.capitalize()}: {shown}. {_replicated(found)}"
 
 
-def _is_scored(found: SelectorAssessment) -> bool:
-    """Whether the score says if there is signal, and not the agreement of halves."""
-    return found.score is not None and not np.isnan(found.chance.score_pvalue)
+class _Evidence(NamedTuple):
+    """What says whether there is signal: a score without a threshold, else the score, else that halves agree."""
+
+    what: str
+    value: str
+    chance: str
+    pvalue: float
+    n_permutations: int
+    more: str = "better"
+    beside: ScoreEstimate | None = None
+
+    @property
+    def numbers(self) -> str:
+        """The value, that of chance, and how many permutations reached as much, since so few give no p-value."""
+        n_reached = round(self.pvalue * (1 + self.n_permutations)) - 1
+        beside = "" if self.beside is None else f"; {self.beside}"
+        return (
+            f"{self.value} against {self.chance}; {n_reached or 'none'} of {self.n_permutations} permutations did as "
+            f"well{beside}"
+        )
+
+
+def _evidence(found: SelectorAssessment) -> _Evidence:
+    chance, score, n = found.chance, found.score, len(found.chance.stabilities)
+    if not np.isnan(chance.auc_pvalue):
+        value, permuted = f"AUC {chance.auc:.3f}", f"{chance.aucs.mean():.3f}"
+        what = "the selected features rank the classes"
+        return _Evidence(what, value, permuted, chance.auc_pvalue, n, beside=score)
+    if score is not None and not np.isnan(chance.score_pvalue):
+        what, permuted = "the selected features predict", f"{chance.scores.mean():.3f}"
+        return _Evidence(what, str(score), permuted, chance.score_pvalue, n)
+    what = "two independent halves of the data agree"
+    value = f"stability {found.replication.estimate:.2f}"
+    permuted = f"{chance.stabilities.mean():.2f}"
+    return _Evidence(what, value, permuted, chance.stability_pvalue, n, "more")
 
 
 def _without_target(found: SelectorAssessment) -> tuple[Verdict, str]:
@@ -301,35 +366,20 @@ def _without_target(found: SelectorAssessment) -> tuple[Verdict, str]:
     return "no signal", reason
 
 
-def _not_above_chance(found: SelectorAssessment) -> str:
-    chance = found.chance
-    if found.score is not None and _is_scored(found):
-        return (
-            f"the selected features predict no better ({found.score.name} {found.score.mean:.3f}) than with permuted "
-            f"targets ({chance.scores.mean():.3f}, p = {chance.score_pvalue:.3f}). The list of features should not be "
-            f"reported as a finding, however stable it looks (agreement of bootstraps {found.agreement.estimate:.2f})."
-        )
-    if found.has_empty_halves:
+def _not_above_chance(found: SelectorAssessment, evidence: _Evidence) -> str:
+    is_scored = evidence.more == "better"
+    if not is_scored and found.has_empty_halves:
         return f"nothing shows that there is any: {_why_unknown(found)}"
-    if found.has_no_choice:
+    if not is_scored and found.has_no_choice:
         return f"nothing shows that there is any: {_NOTHING_TO_CHOOSE}"
-    return (
-        f"two independent halves of the data select alike no more ({found.replication.estimate:.2f}) than with "
-        f"permuted targets ({chance.stabilities.mean():.2f}, p = {chance.stability_pvalue:.3f}). The list of "
-        "features should not be reported as a finding."
+    looks = (
+        f", however stable it looks (agreement of bootstraps {found.agreement.estimate:.2f})"
+        if is_scored
+        else ""
     )
-
-
-def _above_chance(found: SelectorAssessment) -> str:
-    chance = found.chance
-    if _is_scored(found):
-        return (
-            f"the selected features predict ({found.score}) better than with permuted targets "
-            f"({chance.scores.mean():.3f}, p = {chance.score_pvalue:.3f})"
-        )
     return (
-        f"two independent halves of the data select more alike than with permuted targets "
-        f"({chance.stabilities.mean():.2f}, p = {chance.stability_pvalue:.3f})"
+        f"{evidence.what} no {evidence.more} than with permuted targets ({evidence.numbers}). The list of features should not "
+        f"be reported as a finding{looks}."
     )
 
 
@@ -338,23 +388,22 @@ def _replicated(found: SelectorAssessment) -> str:
         return f"Whether other data would give the same features is not known: {_why_unknown(found)}"
     if found.has_no_choice:
         return _NOTHING_TO_CHOOSE.capitalize()
-    estimate, words = found.replication.estimate, ""
-    if (
-        found.measure.properties is not None
-        and found.measure.properties.chance_corrected
-    ):
-        words = f", which is called {stability_in_words(estimate)}"
-    alike = (
-        "largely other"
-        if estimate < _POOR
-        else "partly the same"
-        if estimate <= _EXCELLENT
-        else "much the same"
-    )
+    both, each = (f"{count:.1f}" for count in found.shared_features)
+    n_rows = found.curve.index[-1]
     return (
-        f"Other data would give {alike} features: two independent halves agree with a stability of "
-        f"{found.replication}{words}."
+        f"Two samples of {n_rows} rows share {both} of {each} features, a stability of {found.replication}"
+        f"{_called(found)}."
     )
+
+
+def _called(found: SelectorAssessment) -> str:
+    """The words for both ends of the interval, where the measure has words."""
+    properties = found.measure.properties
+    if properties is None or not properties.chance_corrected:
+        return ""
+    ends = (found.replication.low, found.replication.high)
+    low, high = (stability_in_words(min(end, 1.0)) for end in ends)
+    return f", called {low}" if low == high else f', from "{low}" to "{high}"'
 
 
 def _why_unknown(found: SelectorAssessment) -> str:

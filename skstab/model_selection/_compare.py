@@ -32,7 +32,7 @@ from skstab._typing import (
 )
 from skstab._warnings import warn_user
 from skstab.metrics import get_measure
-from skstab.model_selection._assess import halves_part, plan_of
+from skstab.model_selection._assess import halves_part, plan_of, ranked_plan
 from skstab.model_selection._comparison import SelectorComparison
 from skstab.model_selection._dummy import dummy_scores
 from skstab.model_selection._recommend import check_margin
@@ -220,6 +220,7 @@ def compare_selectors(
             raise
         if part is not None:
             plan = plan_of(selector, scoring, "auto", support_from, target)
+            plan = ranked_plan(plan, target)
             with _warning_of(f"selector {name!r} is"):
                 halves[name] = _on_halves(plan, data, part, runs[name], **settings)
         if on_progress is not None:

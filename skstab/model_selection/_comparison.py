@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from skstab._checks import check_bool, is_choice, is_number, naming
 from skstab._displays import draw
 from skstab._fragility import few_rows_sentence
-from skstab._typing import Display, IntArray, MatrixLike, MeasureLike
+from skstab._typing import Display, FloatArray, IntArray, MatrixLike, MeasureLike
 from skstab.metrics import (
     StabilityTest,
     compare_replication,
@@ -38,6 +38,7 @@ from skstab.model_selection._recommend import (
     shortest,
 )
 from skstab.model_selection._score_tests import holm, mcnemar, score_error
+from skstab.model_selection._scoring import AUC
 from skstab.model_selection._search_results import replication_table
 from skstab.model_selection._searched import candidates_compared
 from skstab.model_selection._stability_cv import StabilityCV
@@ -460,8 +461,10 @@ class SelectorComparison:
         "Not significantly worse" is not evidence of "as good", hence the margin. Selectors are
         ranked by `replication`, their stability over other data, where halves were run. Among those whose stability is
         within one standard error of the difference to the best one, the one with the fewest features is taken.
-        Selectors that select the same features in all runs are one. Where no score is shown to exceed that of a dummy,
-        which ignores the features, none is recommended. Without scores the choice is by stability alone, and says so.
+        Selectors that select the same features in all runs are one. Where none is shown to predict better than a dummy,
+        which ignores the features, none is recommended: that is judged by the area under the ROC curve of classifiers
+        on halves (one class against the rest), which has no threshold, else by the score. Without scores the choice is
+        by stability alone, and says so.
         """
         if not is_number(level, above=0, below=1):
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
@@ -484,6 +487,7 @@ class SelectorComparison:
             level=level,
             margin=accepted,
             is_as_stable=self._is_as_stable,
+            areas=self._areas(),
         )
         same = [
             f" {name} selects the same as {first} in all runs, and is not counted again."
@@ -508,7 +512,12 @@ class SelectorComparison:
         """
         scored = {name: self._scored(name) for name in self.runs}
         return about_as_good(
-            self.frame(), scored, self.dummy, groups=self.groups, level=level
+            self.frame(),
+            scored,
+            self.dummy,
+            groups=self.groups,
+            level=level,
+            areas=self._areas(),
         )
 
     def _is_less_stable(self, name: str, most: str) -> bool:
@@ -519,6 +528,14 @@ class SelectorComparison:
         test = difference(most, name)
         sign = 1 if get_measure(self.measure).higher_is_better else -1
         return bool((test.low if sign == 1 else -test.high) > 0)
+
+    def _areas(self) -> dict[str, FloatArray] | None:
+        """Areas under the ROC curve on halves, where they are known of all selectors."""
+        halves = [self._halves_of(name) for name in self.runs]
+        areas = [None if one is None else one.scores.get(AUC) for one in halves]
+        if any(area is None or np.isnan(area).all() for area in areas):
+            return None
+        return dict(zip(self.runs, areas, strict=True))  # type: ignore[arg-type]
 
     def _twins(self, names: Iterable[str]) -> dict[str, str]:
         """Selectors that selected the same in all runs as one before them, with that one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from skstab._checks import is_choice, is_number
 from skstab._typing import FloatArray, IntArray
 from skstab.model_selection._score_tests import (
+    OF_HALVES,
     Difference,
     holm,
     resample_difference,
@@ -124,25 +125,24 @@ def by_score(
     level: float,
     margin: float | Literal["one_se"],
     is_as_stable: Callable[[Any, Any], bool],
+    areas: Mapping[Any, FloatArray] | None = None,
 ) -> Recommendation:
     """Recommend the most stable of the selectors that score about as well as the best.
 
     `table` has for each selector `score`, `stability` and where it is known `replication`, with their intervals,
-    `n_features`, and `merit`, its stability such that more is better, missing where nothing was selected.
-    `is_as_stable(most, other)` says whether the second one is not clearly less stable than the first.
+    `n_features`, and `merit`, its stability such that more is better, missing where it is not known.
+    `is_as_stable(most, other)` says whether the second one is not clearly less stable than the first. `areas` are areas
+    under the ROC curve on halves, which say whether a classifier predicts anything, whatever score is shown.
     """
-    known = table.index[table["score"].notna() & table["merit"].notna()]
+    known = table.index[table["score"].notna() & (table["n_features"] > 0)]
     if not len(known):
         return Recommendation(
             None, "No selector is recommended: none has both a score and a selection."
         )
-    better = _better_than_dummy(
-        {name: scored[name] for name in known}, dummy, groups, level
-    )
+    better = _above_dummy_of(known, scored, dummy, groups, level, areas)
     if not better:
-        return Recommendation(
-            None, _why_none(table, table.loc[known, "score"].idxmax(), dummy)
-        )
+        best = table.loc[known, "score"].idxmax()
+        return Recommendation(None, _why_none(table, best, dummy, areas))
     best = table.loc[better, "score"].idxmax()
     losses = {
         name: scored[best].minus(scored[name], groups)
@@ -178,15 +178,14 @@ def about_as_good(
     *,
     groups: IntArray | None,
     level: float,
+    areas: Mapping[Any, FloatArray] | None = None,
 ) -> list[Any]:
     """Selectors within one standard error of the best score, as `by_score` has it, or shown to lose next to nothing.
 
     The best comes first; none where no score is shown to exceed that of the dummy.
     """
     known = table.index[table["score"].notna() & (table["n_features"] > 0)]
-    better = _better_than_dummy(
-        {name: scored[name] for name in known}, dummy, groups, level
-    )
+    better = _above_dummy_of(known, scored, dummy, groups, level, areas)
     if not better:
         return []
     best = table.loc[better, "score"].idxmax()
@@ -255,24 +254,41 @@ def _size(table: pd.DataFrame, name: Any) -> str:
     return f"{number} feature{'' if number == '1' else 's'}"
 
 
-def _better_than_dummy(
-    scored: dict[Any, Scored],
+def _above_dummy_of(
+    names: Iterable[Any],
+    scored: Mapping[Any, Scored],
     dummy: Scored | None,
     groups: IntArray | None,
     level: float,
+    areas: Mapping[Any, FloatArray] | None,
 ) -> list[Any]:
-    """Selectors whose score is shown to exceed that of a dummy; all of them where there is no dummy."""
-    if dummy is None:
-        return list(scored)
-    raw = [own.minus(dummy, groups).pvalue("greater") for own in scored.values()]
-    return [
-        name
-        for name, value in zip(scored, holm(np.array(raw)), strict=True)
-        if value < level
-    ]
+    """Selectors that are shown to be above a dummy, in area where it is known, else in score; all without a dummy."""
+    if areas is not None:
+        above = {name: _above_half(areas[name]) for name in names}
+    elif dummy is not None:
+        above = {name: scored[name].minus(dummy, groups) for name in names}
+    else:
+        return list(names)
+    adjusted = holm(np.array([found.pvalue("greater") for found in above.values()]))
+    return [name for name, value in zip(above, adjusted, strict=True) if value < level]
 
 
-def _why_none(table: pd.DataFrame, best: Any, dummy: Scored | None) -> str:
+def _above_half(areas: FloatArray) -> Difference:
+    return resample_difference(areas, np.full(len(areas), 0.5), shared=OF_HALVES)
+
+
+def _why_none(
+    table: pd.DataFrame,
+    best: Any,
+    dummy: Scored | None,
+    areas: Mapping[Any, FloatArray] | None,
+) -> str:
+    if areas is not None:
+        largest = max(float(np.nanmean(area)) for area in areas.values())
+        return (
+            "No selector is recommended: none was shown to rank the classes better than a dummy that ignores the "
+            f"features. The largest area under the ROC curve on halves is {largest:.3f}."
+        )
     against = (
         ""
         if dummy is None
@@ -291,6 +307,8 @@ def _stability(table: pd.DataFrame, name: Any) -> str:
         if "replication" in table
         else ("stability", "resampling error")
     )
+    if np.isnan(row[kind]):
+        return "not known, since halves of the data have nothing to choose"
     if np.isnan(row[f"{kind}_low"]):
         return f"{row[kind]:.2f}"
     ends = f"{row[f'{kind}_low']:.2f} to {row[f'{kind}_high']:.2f}"
@@ -310,7 +328,12 @@ def _reason(
                 if top == best
                 else "and those that are more stable are not clearly so, of the ones"
             )
-        sentence = f"it has the best score, {score}, {others} {bound}. Its stability is {stability}"
+        which = "the best score"
+        if (table["score"] > table.loc[best, "score"]).any():
+            which += " of those shown to predict better than a dummy"
+        sentence = (
+            f"it has {which}, {score}, {others} {bound}. Its stability is {stability}"
+        )
     else:
         which = (
             "is the best"

@@ -16,6 +16,7 @@ from scipy.special import bdtr, stdtr, stdtrit
 from skstab._typing import FloatArray, IntArray
 
 __all__ = [
+    "OF_HALVES",
     "Difference",
     "holm",
     "mcnemar",
@@ -28,6 +29,8 @@ __all__ = [
 # Variance over data sets relative to that between resamples: the usual n_test/n_train has a level of 0.002 at 5%, 0.1
 # has 0.11 for the area under the curve (benchmarks/comparison.py).
 _SHARED_ROWS = 0.2
+# The same of halves, each scored on the other one: a pair scores every row once, as independent halves would.
+OF_HALVES = 0.5
 # Losses that differ by less come out of different sums of the same numbers.
 _ROUNDING = 1e-12
 

@@ -5,13 +5,24 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from sklearn.metrics import check_scoring, get_scorer_names
+import numpy as np
+from sklearn.metrics import check_scoring, get_scorer_names, roc_auc_score
 
 from skstab._checks import naming
 from skstab._compat import take_rows
 from skstab.metrics import measure_table
 
-__all__ = ["check_no_measure", "check_scorer", "score_names_of", "scorer_of"]
+__all__ = [
+    "AUC",
+    "check_no_measure",
+    "check_scorer",
+    "class_auc",
+    "own_score",
+    "score_names_of",
+    "scorer_of",
+]
+
+AUC = "auc"  # the name of `class_auc` beside other scores
 
 
 def scorer_of(scoring: Any, estimator: Any, error_score: Any) -> Any:
@@ -68,3 +79,28 @@ def check_scorer(
         ) from error
     except Exception:  # noqa: BLE001  one row may be too few for a score in any way; the runs will show it
         return
+
+
+def class_auc(estimator: Any, X: Any, y: Any) -> float:
+    """Area under the ROC curve of probabilities or decision values: the mean over classes of each against the rest."""
+    has_probabilities = hasattr(estimator, "predict_proba")
+    method = (
+        estimator.predict_proba if has_probabilities else estimator.decision_function
+    )
+    values = np.asarray(method(X), dtype=np.float64)
+    if values.ndim == 1:
+        values = np.column_stack([-values, values])
+    labels, classes = np.asarray(y), np.asarray(estimator.classes_)
+    if values.shape[1] != len(classes):
+        raise ValueError("decision values must be one for each class")
+    areas = [
+        roc_auc_score(labels == label, values[:, column])
+        for column, label in enumerate(classes)
+        if 0 < np.sum(labels == label) < len(labels)
+    ]
+    return float(np.mean(areas)) if areas else np.nan
+
+
+def own_score(estimator: Any, X: Any, y: Any) -> float:
+    """The score that an estimator has of its own, as one scorer among others."""
+    return float(estimator.score(X, y))

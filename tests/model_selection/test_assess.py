@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_regression
+from sklearn.datasets import make_classification, make_regression
 from sklearn.feature_selection import (
     SelectFdr,
     SelectFromModel,
@@ -15,13 +15,16 @@ from sklearn.feature_selection import (
     f_regression,
 )
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
 
 from skstab.metrics import full_size_interval, nogueira_stability, replication_stability
 from skstab.model_selection import BootstrapSplit, assess_selector
 from skstab.model_selection._assessment import as_of_pairs, pvalue_above
 from skstab.model_selection._permute import permuted_rows
+from skstab.model_selection._scoring import class_auc
 from skstab.runs import Runs
 
 N, D = 60, 12
@@ -195,7 +198,9 @@ def test_a_checkpoint_makes_only_the_missing_runs(tmp_path, monkeypatch):
 def test_signal_is_found_and_said(found):
     assert found.verdict == "signal, stable"
     assert found.reason.startswith(
-        "Signal, stable: the selected features predict (accuracy "
+        "Signal, stable: the selected features rank the classes better than with permuted targets "
+        f"(AUC {found.chance.auc:.3f} against {found.chance.aucs.mean():.3f}; none of 20 permutations did as well; "
+        f"{found.score})"
     )
     assert str(found.replication) in found.reason
     assert found.reason.endswith(".")
@@ -211,14 +216,71 @@ def test_noise_has_no_signal(seed):
 
 
 def test_signal_that_halves_do_not_share_is_unstable():
-    # Twelve copies of one feature predict equally well: which of them is taken is chance.
+    # Many copies of one feature predict equally well: which of them is taken is chance.
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=100)
+    X, y = z[:, None] + 0.5 * rng.normal(size=(100, 40)), z > 0
+    found = assess_selector(filter_of(8), X, y, random_state=0)
+    assert found.verdict == "signal, unstable"
+    assert found.replication.high < 0.4
+    assert found.reason.endswith(", other data), called poor.")
+    pairs = found.halves.supports.astype(int).reshape(16, 2, -1)
+    shared = pairs.prod(axis=1).sum(axis=1).mean()
+    assert f"Two samples of 50 rows share {shared:.1f} of 8.0 features" in found.reason
+
+
+def test_stability_is_unclear_where_its_interval_says_so():
     rng = np.random.default_rng(0)
     z = rng.normal(size=100)
     X, y = z[:, None] + 0.5 * rng.normal(size=(100, 12)), z > 0
     found = assess_selector(filter_of(), X, y, random_state=0)
-    assert found.verdict == "signal, unstable"
-    assert "largely other features" in found.reason
-    assert "which is called poor" in found.reason
+    assert found.replication.low < 0.4 < found.replication.high
+    assert found.verdict == "signal, stability unclear"
+    assert found.reason.endswith(', from "poor" to "intermediate to good".')
+
+
+def test_a_signal_in_unequal_classes_is_seen_whatever_score_is_shown():
+    """A penalised model predicts the larger class for every row: no accuracy sees that it ranks the rows well."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20))
+    signal = X[:, :3].sum(axis=1) + rng.logistic(size=200)
+    y = np.zeros(200, dtype=int)
+    y[np.argsort(-signal)[:20]] = 1
+    model = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.2)
+    for scoring in (None, "balanced_accuracy"):
+        found = assess_selector(
+            model, X, y, scoring=scoring, n_decoy_draws=0, random_state=0
+        )
+        assert found.verdict.startswith("signal")
+        assert found.chance.auc_pvalue == 1 / 21
+        assert f"AUC {found.chance.auc:.3f} against" in found.reason
+        assert found.frame().loc["AUC, half the size", "estimate"] == found.chance.auc
+    assert found.chance.score_pvalue > 0.05
+    noise = assess_selector(
+        model, X, rng.permutation(y), n_decoy_draws=0, random_state=0
+    )
+    assert noise.verdict == "no signal"
+
+
+def test_the_area_is_that_of_each_class_against_the_rest():
+    X, y = make_classification(90, 6, n_informative=4, n_classes=3, random_state=0)
+    forms = [LogisticRegression(), LinearSVC(), SVC()]
+    for model in forms:
+        found = model.fit(X, y)
+        values = (
+            found.predict_proba(X)
+            if hasattr(found, "predict_proba")
+            else found.decision_function(X)
+        )
+        expected = np.mean(
+            [roc_auc_score(y == label, values[:, label]) for label in range(3)]
+        )
+        assert class_auc(found, X, y) == pytest.approx(expected)
+    two = LinearSVC().fit(X, y > 0)
+    expected = roc_auc_score(y > 0, two.decision_function(X))
+    assert class_auc(two, X, y > 0) == pytest.approx(expected)
+    one_class = class_auc(two, X[y > 0], (y > 0)[y > 0])
+    assert np.isnan(one_class)
 
 
 @pytest.mark.filterwarnings(
@@ -233,7 +295,7 @@ def test_halves_that_select_nothing_do_not_hide_a_signal():
     model = LogisticRegression(l1_ratio=1, solver="liblinear", C=1.35 / strongest)
     found = assess_selector(model, X, y, random_state=0)
     assert found.has_empty_halves
-    assert found.verdict == "signal, unstable"
+    assert found.verdict == "signal, stability unclear"
     assert found.chance.score_pvalue == 1 / 21
     assert "is not known: most halves of the data select nothing" in found.reason
     noise = assess_selector(model, X, rng.permutation(y), random_state=0)
@@ -291,7 +353,7 @@ def test_pipelines_whose_selector_keeps_nothing():
         "permuted targets leave nothing to predict with"
     )
     assert (
-        "two independent halves of the data select more alike than with permuted targets"
+        "two independent halves of the data agree more than with permuted targets"
         in clear.reason
     )
     assert clear.chance.stability_pvalue == 1 / 21
@@ -349,7 +411,7 @@ def test_selectors_that_keep_every_feature_have_nothing_to_choose():
     scored = assess_selector(
         make_pipeline(SelectKBest(f_regression, k="all"), Ridge()), X, y, random_state=0
     )
-    assert scored.verdict == "signal, stable"
+    assert scored.verdict == "signal, stability unclear"
     assert scored.reason.endswith(
         ". Every feature is kept: there is nothing to choose, and nothing that other data could confirm."
     )
@@ -379,7 +441,7 @@ def test_a_selector_without_a_score_is_judged_by_replication():
         SelectKBest(k=3), rng.normal(size=(N, 40)), np.arange(N) % 2, random_state=0
     )
     assert noise.verdict == "no signal"
-    assert "no more" in noise.reason
+    assert "agree no more than with permuted targets" in noise.reason
 
 
 def test_a_selector_that_ignores_the_target_is_said_to():
@@ -443,9 +505,11 @@ def test_frame_plot_and_html(found):
         "replication, half the size",
         "other data, full size",
         "accuracy",
+        "AUC, half the size",
     ]
     assert frame["about"].tolist() == [
         "resampling error",
+        "other data",
         "other data",
         "other data",
         "other data",
@@ -482,14 +546,45 @@ def test_targets_of_groups_are_exchanged_whole():
     assert (permuted != y).any()
 
 
-def test_targets_that_vary_within_groups_stay_in_their_group():
+def test_targets_that_vary_within_groups_are_exchanged_between_and_within_them():
+    groups = np.repeat(np.arange(30), 4)
+    rows = permuted_rows(np.arange(120), groups, np.random.RandomState(0))
+    assert sorted(rows) == list(range(120))
+    donors = groups[rows].reshape(30, 4)
+    assert (donors == donors[:, :1]).all()  # whole groups
+    assert np.mean(donors[:, 0] == np.arange(30)) < 0.2
+    assert (np.diff(rows.reshape(30, 4)) < 0).any(axis=1).mean() > 0.7  # shuffled
+
+
+def test_groups_exchange_with_others_of_about_their_size():
     rng = np.random.RandomState(0)
-    groups = rng.randint(4, size=40)
-    y = rng.normal(size=40)
-    rows = permuted_rows(y, groups, rng)
-    np.testing.assert_array_equal(groups[rows], groups)
-    assert sorted(rows) == list(range(40))
-    assert (rows != np.arange(40)).any()
+    sizes = np.r_[np.repeat([1, 2], 12), np.repeat([7, 8, 9], 5)]
+    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    rows = permuted_rows(np.arange(len(groups)), groups, rng)
+    for own, size in enumerate(sizes):
+        (donor,) = set(groups[rows[groups == own]])
+        assert sizes[donor] == size if size <= 2 else sizes[donor] >= 7
+        n_taken = np.bincount(rows[groups == own])
+        assert n_taken.max() == (2 if size > sizes[donor] else 1)
+
+
+def test_what_is_constant_within_groups_is_no_better_than_chance_without_signal():
+    """A target that follows its group alone: within groups a permutation would keep it."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 4)
+    constant = rng.normal(size=(40, 5))[groups]
+    X = np.column_stack([constant, rng.normal(size=(160, 5))])
+    y = constant[:, 0] + rng.normal(size=160)
+    of_permuted = [
+        abs(
+            np.corrcoef(X[:, 0], y[permuted_rows(y, groups, np.random.RandomState(s))])[
+                0, 1
+            ]
+        )
+        for s in range(20)
+    ]
+    assert abs(np.corrcoef(X[:, 0], y)[0, 1]) > 0.5
+    assert np.mean(of_permuted) < 0.2
 
 
 def test_groups_stay_together(found):
