@@ -216,7 +216,7 @@ def _add_report(commands: Any) -> None:
     parser.add_argument(
         "--scoring",
         metavar="NAME",
-        help="score of the rows left out, such as roc_auc (default: accuracy; balanced_accuracy if unequal; r2)",
+        help="score of the rows left out, such as roc_auc (default: accuracy; roc_auc if unequal; r2)",
     )
     parser.add_argument(
         "--checkpoint",

@@ -378,8 +378,8 @@ def _not_above_chance(found: SelectorAssessment, evidence: _Evidence) -> str:
         else ""
     )
     return (
-        f"{evidence.what} no {evidence.more} than with permuted targets ({evidence.numbers}). The list of features should not "
-        f"be reported as a finding{looks}."
+        f"{evidence.what} no {evidence.more} than with permuted targets ({evidence.numbers}). The list of features "
+        f"should not be reported as a finding{looks}."
     )
 
 

@@ -232,8 +232,8 @@ def test_batches_are_named_with_their_relation_to_the_target(target, alerts):
     [
         (["a"] * 40 + ["b"] * 40, "accuracy"),
         (["a"] * 48 + ["b"] * 32, "accuracy"),
-        (["a"] * 50 + ["b"] * 30, "balanced_accuracy"),
-        (["a"] * 20 + ["b"] * 20 + ["c"] * 40, "balanced_accuracy"),
+        (["a"] * 50 + ["b"] * 30, "roc_auc"),
+        (["a"] * 20 + ["b"] * 20 + ["c"] * 40, "roc_auc_ovr"),
         (list(LEVEL), "r2"),
     ],
 )
