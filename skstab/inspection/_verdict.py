@@ -96,7 +96,7 @@ def _against_chance(found: SelectorAssessment, scoring: str) -> str:
         said = f"{scoring} {own:.3f} ± {found.score.standard_error:.3f}"
         said = said[:1].upper() + said[1:]
         if not np.isnan(chance.auc_pvalue):  # what the verdict rests on
-            own, permuted = chance.auc, chance.aucs
+            own, permuted = chance.auc, np.asarray(chance.aucs)
             said += f"; area under the ROC curve on halves {own:.3f}"
     n_reached = int(np.sum(permuted >= own))
     targets = plural(len(permuted), "permuted target")

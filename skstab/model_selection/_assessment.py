@@ -82,13 +82,13 @@ class Chance:
         Share of the runs with permuted targets that selected each feature.
     ignores_target : bool
         Whether the selection on all rows was the same with permuted targets: the selector does not use the target.
-    auc : float, default=nan
+    auc : float, default=np.nan
         Of a classifier with probabilities or decision values: the mean area under the ROC curve, each class against
         the rest, of halves on the other half. It has no threshold, and the verdict rests on it whatever score is shown;
         NaN where that has none, too (log loss, areas).
     aucs : ndarray of shape (n_permutations,), default=()
         The same for each permutation.
-    auc_pvalue : float, default=nan
+    auc_pvalue : float, default=np.nan
         As `score_pvalue`.
 
     Examples
@@ -105,8 +105,9 @@ class Chance:
     score_pvalue: float
     frequencies: FloatArray
     ignores_target: bool
+    _: KW_ONLY
     auc: float = np.nan
-    aucs: FloatArray = field(default_factory=lambda: np.zeros(0))
+    aucs: FloatArray | tuple[()] = ()
     auc_pvalue: float = np.nan
 
     def __repr__(self) -> str:
@@ -117,7 +118,7 @@ class Chance:
             ("AUC", self.aucs, self.auc_pvalue),
         ):
             if not np.isnan(pvalue):
-                said.append(f"{name} {found.mean():.3f}")
+                said.append(f"{name} {np.mean(found):.3f}")
                 what = "the score" if name == "score" else name
                 tests.append(f"p = {pvalue:.3f} for {what}")
         return f"Chance({', '.join(said)} with permuted targets; {', '.join(tests)})"
@@ -263,7 +264,7 @@ class SelectorAssessment:
                 "low": np.nan,
                 "high": np.nan,
                 "about": "other data",
-                **_against(self.chance.aucs, self.chance.auc_pvalue),
+                **_against(np.asarray(self.chance.aucs), self.chance.auc_pvalue),
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("quantity")
 
@@ -346,7 +347,7 @@ class _Evidence(NamedTuple):
 def _evidence(found: SelectorAssessment) -> _Evidence:
     chance, score, n = found.chance, found.score, len(found.chance.stabilities)
     if not np.isnan(chance.auc_pvalue):
-        value, permuted = f"AUC {chance.auc:.3f}", f"{chance.aucs.mean():.3f}"
+        value, permuted = f"AUC {chance.auc:.3f}", f"{np.mean(chance.aucs):.3f}"
         what = "the selected features rank the classes"
         return _Evidence(what, value, permuted, chance.auc_pvalue, n, beside=score)
     if score is not None and not np.isnan(chance.score_pvalue):
