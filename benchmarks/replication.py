@@ -476,7 +476,7 @@ def differences(a, b):
 
 def show(title, table):
     print(f"\n## {title}\n")
-    print(table.to_markdown(floatfmt=".3f"))
+    print(table.round(3).to_string())
 
 
 def summary(found):

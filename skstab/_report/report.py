@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-def report(
+def report(  # noqa: PLR0913  one for each setting, by name
     X: Any,
     y: Any = None,
     *,
