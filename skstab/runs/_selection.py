@@ -297,7 +297,9 @@ def read_run(
     if zero_outside:
         selection = _zeroed(selection)
     if selection.support is None and selection.importances is None:
-        raise ValueError(why or why_no_support(estimator))
+        is_unseen = X is None and _needs_probing(trace.final)
+        reason = _why_rows(estimator) if is_unseen else why_no_support(estimator)
+        raise ValueError(why or reason)
     outputs = (
         None
         if trace.expanded is None
@@ -421,10 +423,7 @@ def support_of(
     trace = trace_of(estimator, _width_of(estimator, X), View(X, None))
     is_used = support_from == "used" or trace.selected is None
     if X is None and is_used and _needs_probing(trace.final):
-        raise ValueError(
-            f"{class_name(_innermost(estimator))} does not say which features it uses, which can only be found by what "
-            "it predicts of rows: pass X"
-        )
+        raise ValueError(_why_rows(estimator))
     found = _support(trace, support_from)
     return None if found.keeps_all else found.mask
 
@@ -460,6 +459,13 @@ def last_step_of(estimator: Any) -> tuple[Any, IntArray, int]:
     return last, columns, n_features
 
 
+def _why_rows(estimator: Any) -> str:
+    return (
+        f"{class_name(_innermost(estimator))} does not say which features it uses, which can only be found by what it "
+        "predicts of rows: pass X"
+    )
+
+
 @naming("estimator")
 def why_no_support(estimator: Estimator) -> str:
     """Say why an estimator has no support, and what to wrap it in.
@@ -491,6 +497,8 @@ def why_no_support(estimator: Estimator) -> str:
             'model with an L1 penalty, or measure its weights or their ranking (measure="pearson", "spearman")'
         )
     if _predicts(model):
+        if _says_nothing(model) and not hasattr(model, "estimators_"):
+            keeps = f"{name} uses every feature: changing any of them alters its predictions"
         wrap = f"wrap it in SequentialFeatureSelector({name}(...)), "
         return (
             f"{keeps}: {wrap if hasattr(model, 'score') else ''}{before}, or pass importance_getter and measure these "
@@ -500,7 +508,7 @@ def why_no_support(estimator: Estimator) -> str:
         f"which features {name} selects is not known, because it has neither a support (get_support) nor weights "
         "(coef_, feature_importances_)"
         + (
-            ", and its outputs are not columns of X"
+            ", and its outputs are not seen to be columns of X"
             if hasattr(model, "transform")
             else ""
         )
@@ -631,10 +639,11 @@ def _needs_probing(final: Source | None) -> bool:
         return False
     if final.traces:
         return any(_needs_probing(member.final) for member in final.traces)
-    model = final.model
-    return _predicts(model) and not (
-        declares_weights(model) or isinstance(model, _FORMS_OF_ALL)
-    )
+    return _predicts(final.model) and _says_nothing(final.model)
+
+
+def _says_nothing(model: Any) -> bool:
+    return not (declares_weights(model) or isinstance(model, _FORMS_OF_ALL))
 
 
 def _probed(final: Source) -> BoolArray | None:

@@ -266,7 +266,7 @@ def test_outputs_of_encoders_are_probed_one_by_one():
 def test_a_predictor_of_which_every_column_matters_does_not_select(data):
     X, y = data
     model = Opaque(lambda rows: rows.sum(axis=1))
-    match = "Opaque does not select features, it keeps every feature"
+    match = "Opaque uses every feature: changing any of them alters its predictions"
     with pytest.raises(ValueError, match=match):
         StabilityCV(model, cv=3).fit(X, y)
     with pytest.raises(ValueError, match=match):

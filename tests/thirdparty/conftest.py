@@ -28,7 +28,8 @@ PACKAGES = [
         "shap",
         "optuna",
     ),
-    *("polars", "mlflow"),
+    *("polars", "mlflow", "abess", "fastcan", "tsfresh", "ITMO_FS", "lifelines"),
+    *("interpret-core", "gplearn", "imodels", "powershap"),
 ]
 HEAD = """# Compatibility
 

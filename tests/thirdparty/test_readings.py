@@ -1,5 +1,6 @@
 """Supports and importances of other packages' selectors against loops written by hand."""
 
+import re
 import warnings
 from functools import partial
 from importlib import import_module
@@ -7,7 +8,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
@@ -49,8 +50,12 @@ GROUPED = {
 
 
 def get(path, *args, **options):
+    return get_function(path)(*args, **options)
+
+
+def get_function(path):
     module, _, name = path.rpartition(".")
-    return getattr(import_module(module), name)(*args, **options)
+    return getattr(import_module(module), name)
 
 
 def l1(C=0.5):
@@ -64,14 +69,10 @@ def by_hand(make, X, y, read, n_runs=3, seed=0):
         np.zeros((len(X), 1))
     ):
         rows = X.iloc[train] if hasattr(X, "iloc") else X[train]
-        fitted = clone(make()).fit(rows, y[train])
-        runs.append(
-            read(
-                fitted,
-                np.asarray(rows) if not hasattr(rows, "iloc") else rows,
-                y[train],
-            )
-        )
+        target = y.iloc[train] if hasattr(y, "iloc") else y[train]
+        fitted = clone(make())
+        fitted.fit(rows, target)  # which need not return it
+        runs.append(read(fitted, rows, target))
     supports, importances = zip(*runs, strict=True)
     return supports, importances
 
@@ -125,6 +126,10 @@ def indices_of(attribute):
 
 def mask_of(fitted, _X, _y):
     return fitted.support_, None
+
+
+def selector_mask(fitted, _X, _y):
+    return fitted.get_support(), None
 
 
 def relieff(fitted, X, _y):
@@ -193,6 +198,64 @@ def balanced_bagging(fitted, X, y):
         rows, _ = clone(member[0]).fit_resample(X[sample], y[sample])
         parts.append(np.abs(member[-1].coef_[0]) * rows.std(axis=0))
     return np.any(parts, axis=0), np.linalg.norm(parts, axis=0)
+
+
+def in_order_of_selection(fitted, X, _y):
+    importances = np.zeros(X.shape[1])
+    importances[fitted.indices_] = fitted.scores_
+    return fitted.get_support(), importances
+
+
+def names_of(attribute):
+    def read(fitted, X, _y):
+        return np.isin(list(X.columns), list(getattr(fitted, attribute))), None
+
+    return read
+
+
+def terms(fitted, X, _y):
+    """Features with a term that is not zero everywhere."""
+    used = [np.any(scores != 0) for scores in fitted.term_scores_]
+    return np.array(used), None
+
+
+def program(fitted, X, _y):
+    nodes = [node for node in fitted._program.program if isinstance(node, int)]
+    return np.isin(np.arange(X.shape[1]), nodes), None
+
+
+def weighted_rules(fitted, X, _y):
+    """Features that are in a rule, or alone, with a coefficient that is not zero."""
+    table = fitted.visualize(decimals=12)
+    texts = table.loc[table["coef"] != 0, "rule"]
+    used = {name for text in texts for name in re.findall(r"X_?(\d+)", text)}
+    return np.array([str(column) in used for column in range(X.shape[1])]), None
+
+
+def rule_list(fitted, X, _y):
+    used = [rule["index_col"] for rule in fitted.rules_ if "index_col" in rule]
+    return np.isin(np.arange(X.shape[1]), used), None
+
+
+def hazards(fitted, X, _y):
+    coef = fitted.model_.params_.to_numpy()
+    kept = np.abs(coef) > 1e-3
+    return kept, np.where(kept, np.abs(coef), 0.0) * X.std(axis=0)
+
+
+class LifelinesCox(BaseEstimator):
+    """Cox's model of lifelines with an L1 penalty, whose small coefficients are not quite zero."""
+
+    def fit(self, X, y):
+        table = pd.DataFrame(X).assign(time=y["time"], event=y["event"])
+        self.model_ = get("lifelines.CoxPHFitter", penalizer=0.2, l1_ratio=1.0)
+        self.model_.fit(table, "time", "event")
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def __skstab_selection__(self):
+        coef = self.model_.params_.to_numpy()
+        return {"coef": np.where(np.abs(coef) > 1e-3, coef, 0.0)}
 
 
 CASES = {
@@ -482,6 +545,121 @@ CASES = {
         )
         for name in ("OneHotEncoder", "BinaryEncoder", "TargetEncoder")
     ],
+    "abess": [
+        (
+            "LinearRegression",
+            lambda: get("abess.linear.LinearRegression", support_size=2),
+            X,
+            NUMBERS,
+            linear,
+        ),
+        (
+            "LogisticRegression",
+            lambda: get("abess.linear.LogisticRegression", support_size=2),
+            X,
+            CLASSES,
+            linear,
+        ),
+    ],
+    "fastcan": [
+        (
+            "FastCan",
+            lambda: get("fastcan.FastCan", 3, verbose=0),
+            X,
+            NUMBERS,
+            in_order_of_selection,
+        ),
+    ],
+    "tsfresh": [
+        (
+            "FeatureSelector",
+            lambda: get("tsfresh.transformers.FeatureSelector", n_jobs=0),
+            FRAME,
+            pd.Series(CLASSES),
+            names_of("relevant_features"),
+        ),
+    ],
+    "powershap": [
+        (
+            "PowerShap",
+            lambda: get(
+                "powershap.PowerShap",
+                get(
+                    "lightgbm.LGBMClassifier",
+                    n_estimators=8,
+                    verbose=-1,
+                    random_state=0,
+                ),
+                power_iterations=3,
+                automatic=False,
+                show_progress=False,
+            ),
+            FRAME,
+            CLASSES,
+            selector_mask,
+        ),
+    ],
+    "ITMO_FS": [
+        (
+            "UnivariateFilter",
+            lambda: get(
+                "ITMO_FS.filters.univariate.UnivariateFilter",
+                get_function("ITMO_FS.filters.univariate.pearson_corr"),
+                get("ITMO_FS.filters.univariate.select_k_best", 3),
+            ),
+            X,
+            CLASSES,
+            indices_of("selected_features"),
+        ),
+    ],
+    "lifelines": [
+        ("CoxPHFitter in a class of one's own", LifelinesCox, X, SURVIVAL, hazards),
+    ],
+    "interpret-core": [
+        (
+            "ExplainableBoostingClassifier (by probing)",
+            lambda: get(
+                "interpret.glassbox.ExplainableBoostingClassifier",
+                interactions=0,
+                max_rounds=20,
+                outer_bags=1,
+                n_jobs=1,
+            ),
+            np.column_stack([X, np.ones(N)]),
+            CLASSES,
+            terms,
+        ),
+    ],
+    "gplearn": [
+        (
+            "SymbolicRegressor (by probing)",
+            lambda: get(
+                "gplearn.genetic.SymbolicRegressor",
+                population_size=50,
+                generations=3,
+                random_state=0,
+            ),
+            X,
+            NUMBERS,
+            program,
+        ),
+    ],
+    "imodels": [
+        (
+            "RuleFitRegressor (by probing)",
+            lambda: get("imodels.RuleFitRegressor", max_rules=8, random_state=0),
+            X,
+            NUMBERS,
+            weighted_rules,
+        ),
+        (
+            "GreedyRuleListClassifier (by probing)",
+            lambda: get("imodels.GreedyRuleListClassifier"),
+            X,
+            CLASSES,
+            rule_list,
+        ),
+    ],
 }
 
 
@@ -510,6 +688,20 @@ def test_runs_equal_a_loop_by_hand(make, data, target, read):
 def test_what_fails_without_us():
     with pytest.raises(AttributeError, match="_validate_data"):
         get("celer.MultiTaskLasso", 0.1).fit(X, np.column_stack([NUMBERS, SIGNAL]))
+
+
+@pytest.mark.package("imodels", "SkopeRulesClassifier (by probing)")
+def test_columns_that_no_skope_rule_names_are_not_selected():
+    # What rules name beyond it does not change a prediction of these rows.
+    model = get("imodels.SkopeRulesClassifier", random_state=0, n_estimators=2)
+    cv = BootstrapSplit(3, random_state=0)
+    runs = StabilityCV(model, cv=cv).fit(X, CLASSES)
+    for support, (train, _) in zip(runs.supports_, cv.split(X), strict=True):
+        fitted = clone(model).fit(X[train], CLASSES[train])
+        text = " ".join(map(str, fitted.rules_))
+        named = [f"X{column} " in text for column in range(D)]
+        assert support.any()
+        assert (support <= named).all()
 
 
 @pytest.mark.package(
