@@ -7,7 +7,8 @@ from docutils import nodes
 
 import skstab
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery
+sys.path.insert(0, str(Path(__file__).parent))  # for gallery and architecture
+import architecture
 
 project = "skstab"
 author = "The skstab developers"
@@ -80,7 +81,8 @@ myst_substitutions = {
             "|---|---|---|---|---|---|---|---|",
             *measure_rows(),
         ]
-    )
+    ),
+    **{name: page() for name, page in architecture.PAGES.items()},
 }
 
 # -- docstrings --------------------------------------------------------------------------------------------------------
