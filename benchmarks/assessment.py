@@ -11,6 +11,10 @@ verdict rests on replication).
     python benchmarks/assessment.py --quick    # 8 tables of each kind
     python benchmarks/assessment.py --level    # 200 tables of noise, and nothing else
     python benchmarks/assessment.py --strict   # selectors that select nothing in most tables of noise, 200 of each kind
+    python benchmarks/assessment.py --verdicts # the level and the power of the verdict alone, also with 1:9 and groups
+
+The verdict alone: classes of equal size and of 1:9, and numbers in groups of five rows that resemble each other, where
+half of the features are constant within groups; with noise, and for classes of 1:9 and groups with a signal.
 """
 
 import os
@@ -40,7 +44,7 @@ from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skstab.model_selection import assess_selector
+from skstab.model_selection import BootstrapSplit, assess_selector
 
 SIZES = [
     *[(60, 20), (60, 200), (100, 50), (100, 500), (150, 100)],
@@ -124,6 +128,69 @@ def assess(number, signal, selectors):
     }
 
 
+# -- the verdict alone -------------------------------------------------------------------------------------------------
+
+
+def classes_of_two_sizes(rng, effect, share, n=150, d=20):
+    X = rng.standard_normal((n, d))
+    risk = effect * X[:, :3].sum(axis=1) + rng.logistic(size=n)
+    y = np.zeros(n, dtype=int)
+    y[np.argsort(-risk)[: int(share * n)]] = 1
+    model = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.3)
+    return X, y, None, make_pipeline(StandardScaler(), model)
+
+
+def rows_in_groups(rng, effect, n_groups=40, size=5, d=20):
+    """A target that varies within groups; the first ten features are constant within them."""
+    group = np.repeat(np.arange(n_groups), size)
+    X = rng.standard_normal((n_groups, d))[group]
+    X[:, 10:] = rng.standard_normal((len(group), 10))
+    of_group = rng.standard_normal(n_groups)[group]
+    y = of_group + rng.standard_normal(len(group)) + effect * X[:, [0, 10]].sum(axis=1)
+    return X, y, group, make_pipeline(StandardScaler(), Lasso(0.15))
+
+
+VERDICTS = {
+    "noise, equal classes": (classes_of_two_sizes, 0.0, 0.5),
+    "noise, classes 1:9": (classes_of_two_sizes, 0.0, 0.1),
+    "noise, groups": (rows_in_groups, 0.0),
+    "signal, classes 1:9": (classes_of_two_sizes, 1.5, 0.1),
+    "signal, groups": (rows_in_groups, 0.8),
+}
+
+
+def verdict(kind, number):
+    """Whether a signal is found, and whether it would be by the score that is shown."""
+    draw, *settings = VERDICTS[kind]
+    rng = np.random.default_rng([number, list(VERDICTS).index(kind)])
+    X, y, groups, model = draw(rng, *settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = assess_selector(
+            model,
+            X,
+            y,
+            cv=BootstrapSplit(3, random_state=number),
+            n_decoy_draws=0,
+            groups=groups,
+            random_state=number,
+        )
+    return {
+        "kind": kind,
+        "signal": found.verdict != "no signal",
+        "by the score": found.chance.score_pvalue <= 0.05,
+    }
+
+
+def verdicts(n_tables):
+    rows = []
+    for kind in VERDICTS:
+        rows += [verdict(kind, number) for number in range(n_tables)]
+        print(
+            pd.DataFrame(rows).groupby("kind", sort=False).mean().round(3), flush=True
+        )
+
+
 def main(quick, level, strict):
     start, n_tables = (
         time.perf_counter(),
@@ -160,4 +227,6 @@ def main(quick, level, strict):
 
 
 if __name__ == "__main__":
+    if "--verdicts" in sys.argv:
+        sys.exit(verdicts(8 if "--quick" in sys.argv else 100))
     main("--quick" in sys.argv, "--level" in sys.argv, "--strict" in sys.argv)

@@ -15,6 +15,11 @@ Recommendations, `compare_selectors(...).recommend()`: three selectors whose tru
 0.81, 0.785 and 0.74, the two worse ones perfectly stable; and two whose true accuracies are equal, one more stable. How
 often each is recommended, by n, and the errors of the scores against the spread over data sets.
 
+What a choice buys, `recommend()` against the best score: six selectors on data sets out of populations (simulated, and
+rows drawn from real data sets). The stability on new samples of what is taken, from independent data sets of the same
+size, and its accuracy on new rows; also by the margin alone, without paired errors, and by bootstraps.
+
+    python benchmarks/comparison.py --choice   # what a choice buys, and nothing else
     python benchmarks/comparison.py            # the whole table, a few minutes on two cores
     python benchmarks/comparison.py --quick    # less than a minute
 """
@@ -27,20 +32,26 @@ os.environ.update(
 
 import sys
 import time
+import warnings
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from scipy import stats
-from sklearn.datasets import make_classification
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skstab.metrics import compare_stability
+from skstab.metrics import compare_stability, nogueira_stability
 from skstab.model_selection import BootstrapSplit, compare_selectors
+from skstab.runs import selection_of
 
 LEVEL = 0.05
 N_ROWS, N_INFORMATIVE, N_NOISE = 100, 5, 10
@@ -274,7 +285,8 @@ TWO = {"stable": fixed([0, 1, 20, 21]), "loose": fixed([0, 1])}
 def recommended(selectors, n, seed):
     """The recommended selector, and whether the interval of the score of the first one holds its true accuracy."""
     X, y, _ = ranked_data(n, seed)
-    found = compare_selectors(selectors, X, y, cv=BootstrapSplit(50, random_state=seed))
+    cv = BootstrapSplit(50, random_state=seed)
+    found = compare_selectors(selectors, X, y, cv=cv, random_state=seed)
     row = found.frame().iloc[0]
     naive = found.runs[row.name].scores_["score"].std(ddof=1) / np.sqrt(50)
     return found.recommend().selector or "none", row["score"], row["score_se"], naive
@@ -332,6 +344,122 @@ def show_recommendations(repeats, sizes):
         print("|", " | ".join(map(str, line)), "|")
 
 
+# -- what a choice buys ------------------------------------------------------------------------------------------------
+
+SIX = {
+    **{
+        f"L1, C = {C}": make_pipeline(
+            StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear", C=C)
+        )
+        for C in (0.05, 0.2, 1.0)
+    },
+    **{
+        f"{k} best": make_pipeline(
+            StandardScaler(), SelectKBest(k=k), LogisticRegression(solver="liblinear")
+        )
+        for k in (3, 6, 12)
+    },
+}
+
+
+def logistic_rows(rng, n, d=40):
+    X = rng.standard_normal((n, d))
+    return X, (X[:, :6] @ np.linspace(1.2, 0.3, 6) + rng.logistic(size=n) > 0).astype(
+        int
+    )
+
+
+def chained_rows(rng, n, d=40):
+    X = rng.standard_normal((n, d))
+    for f in range(1, d):
+        X[:, f] = 0.7 * X[:, f - 1] + 0.71 * X[:, f]
+    return X, (X[:, ::5] @ np.linspace(1.2, 0.3, 8) + rng.logistic(size=n) > 0).astype(
+        int
+    )
+
+
+def rows_of(X, y):
+    def draw(rng, n):
+        rows = rng.integers(len(X), size=n)
+        return X[rows], y[rows]
+
+    return draw
+
+
+def populations(folder):
+    real = {"breast cancer": load_breast_cancer(return_X_y=True)}
+    for name in ("spambase", "ionosphere", "sonar"):
+        path = folder / f"{name}.npz"
+        if path.exists():
+            stored = np.load(path)
+            codes = np.unique(stored["y"], return_inverse=True)[1]
+            real[name] = stored["X"][:, stored["X"].std(axis=0) > 0], codes
+    return {"logistic": logistic_rows, "chain": chained_rows} | {
+        name: rows_of(*data) for name, data in real.items()
+    }
+
+
+def truths(draw, n, n_sets):
+    """Stability of each selector over independent data sets, and its accuracy on new rows."""
+    rng = np.random.default_rng(0)
+    X_new, y_new = draw(rng, 3000)
+    supports, scores = {name: [] for name in SIX}, {name: [] for name in SIX}
+    for _ in range(n_sets):
+        X, y = draw(rng, n)
+        for name, selector in SIX.items():
+            fitted = clone(selector).fit(X, y)
+            supports[name].append(selection_of(fitted, X, y).support)
+            scores[name].append(fitted.score(X_new, y_new))
+    return pd.DataFrame(
+        {
+            "stability": {name: nogueira_stability(s) for name, s in supports.items()},
+            "accuracy": {name: np.mean(s) for name, s in scores.items()},
+        }
+    )
+
+
+def taken(draw, n, seed):
+    """What is taken from one data set, by each rule."""
+    X, y = draw(np.random.default_rng([1, seed]), n)
+    cv = BootstrapSplit(25, stratify=True, random_state=seed)
+    found = compare_selectors(SIX, X, y, cv=cv, random_state=seed)
+    table = found.frame()
+    best = table["score"].idxmax()
+    unpaired = found.recommend(margin=float(table.loc[best, "score_se"]))
+    on_bootstraps = replace(found, halves=None)
+    rules = {
+        "best score": best,
+        "recommend()": found.recommend().selector,
+        "the margin alone": unpaired.selector,
+        "by bootstraps": on_bootstraps.recommend().selector,
+        "most stable": table["replication"].idxmax(),
+    }
+    return {rule: best if name is None else name for rule, name in rules.items()}
+
+
+def choices(folder, n_sets, n=150):
+    rows = []
+    for name, draw in populations(folder).items():
+        truth = truths(draw, n, 40)
+        for seed in range(n_sets):
+            for rule, selector in taken(draw, n, seed).items():
+                rows.append({"population": name, "rule": rule, **truth.loc[selector]})
+        found = pd.DataFrame(rows)
+        print(
+            found.groupby(["population", "rule"], sort=False)
+            .mean()
+            .round(3)
+            .to_string()
+        )
+        print(
+            found.groupby("rule", sort=False)[["stability", "accuracy"]]
+            .mean()
+            .round(3)
+            .to_string(),
+            flush=True,
+        )
+
+
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
@@ -374,4 +502,7 @@ def main():
 
 
 if __name__ == "__main__":
+    if "--choice" in sys.argv:
+        warnings.simplefilter("ignore")
+        sys.exit(choices(Path("../shared/data"), 30))
     main()

@@ -2,11 +2,13 @@
 
 A population and a selector have a true stability Φ(m): that of the features selected from many independent data sets
 of m rows. From one data set of n rows, `replication_stability` (16 pairs of disjoint halves) estimates Φ(n/2), and
-`full_size_interval` (30 bootstraps, the same pairs) Φ(n). The interval of `stability_interval` over the same
-bootstraps is about resampling error alone; its column shows what happens when it is read as an answer about Φ(n).
+`full_size_interval` (30 bootstraps, the same pairs, 8 pairs of quarters) Φ(n). The interval of `stability_interval`
+over the same bootstraps is about resampling error alone; its column shows what happens when it is read as an answer
+about Φ(n).
 
-The pairs of population and selector come in two parts: kinds on which the constants were set, and kinds on which they
-were not, fixed before any of them was run. Finite populations are drawn from with replacement, so that data sets are
+The pairs of population and selector come in two parts: kinds on which the first constants were set, and kinds on which
+they were not, fixed before any of them was run. `replication.py` has many more, of selectors that go through all
+resamples at once. Finite populations are drawn from with replacement, so that data sets are
 independent. Those of `../shared/data` (UCI, and the microarray papers) are left out where the files are missing.
 
     python benchmarks/other_data.py            # the whole table, five minutes on one core
@@ -47,9 +49,13 @@ from skstab.metrics import (
     replication_stability,
     stability_interval,
 )
-from skstab.model_selection import BootstrapSplit, ComplementaryPairsSplit
+from skstab.model_selection import (
+    BootstrapSplit,
+    ComplementaryPairsSplit,
+    DisjointBlocksSplit,
+)
 
-LEVEL, N_PAIRS, N_BOOTSTRAPS = 0.9, 16, 30
+LEVEL, N_PAIRS, N_BOOTSTRAPS = 0.95, 16, 30
 MEASURES = ["nogueira", "jaccard", "importance_weighted"]
 
 # -- populations: (generator, number of rows) → X, y -------------------------------------------------------------------
@@ -461,33 +467,24 @@ def table_for(measure, importances):
     return importances if get_measure(measure).kind == "weights" else importances > 0
 
 
-def intervals(measure, halves, whole):
+def intervals(measure, halves, whole, quarters):
     """The intervals of one data set, in the order of `KINDS`."""
-    halves, whole = table_for(measure, halves), table_for(measure, whole)
-    replication = replication_stability(halves, measure=measure, confidence_level=LEVEL)
-    full_size = full_size_interval(
-        whole, halves, measure=measure, confidence_level=LEVEL
+    halves, whole, quarters = (
+        table_for(measure, one) for one in (halves, whole, quarters)
     )
+    chosen = {"measure": measure, "confidence_level": LEVEL}
     return [
-        replication,
-        full_size,
-        without_floor(full_size),
-        stability_interval(whole, measure=measure, confidence_level=LEVEL),
-        stability_interval(halves, measure=measure, confidence_level=LEVEL),
+        replication_stability(halves, **chosen),
+        full_size_interval(whole, halves, quarters=quarters, **chosen),
+        stability_interval(whole, **chosen),
+        stability_interval(halves, **chosen),
     ]
-
-
-def without_floor(full_size):
-    """The full-size interval before it is made to reach down to the replication interval."""
-    half = stats.t(N_PAIRS - 1).ppf((1 + LEVEL) / 2) * full_size.standard_error
-    return replace(full_size, low=full_size.estimate - half)
 
 
 # What each interval is of, and whether its true value is that of half of the rows.
 KINDS = {
     "replication": True,
     "full size": False,
-    "without floor": False,
     "jackknife": False,
     "all pairs": True,
 }
@@ -508,9 +505,12 @@ def simulate(case, n_sets, n_truth):
         bootstraps = BootstrapSplit(
             N_BOOTSTRAPS, stratify=case.stratify, random_state=number
         )
+        quarters = DisjointBlocksSplit(
+            [case.n_rows // 4], n_repeats=8, stratify=case.stratify, random_state=number
+        )
         runs = [
             np.array([case.select(X[rows], y[rows]) for rows, _ in cv.split(X, y)])
-            for cv in (pairs, bootstraps)
+            for cv in (pairs, bootstraps, quarters)
         ]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -640,7 +640,7 @@ def table(found):
         "case", sort=False
     ):
         kind = of_case.set_index("kind")
-        replication, full, plain, jackknife, every = (kind.loc[name] for name in KINDS)
+        replication, full, jackknife, every = (kind.loc[name] for name in KINDS)
         rows.append(
             {
                 "population, selector": name,
@@ -650,10 +650,10 @@ def table(found):
                 "width": replication["width"],
                 "all pairs: bias": every["bias"],
                 "Φ(n)": full["truth"],
-                "bootstrap: bias": full["bias"],
+                "bootstrap: bias": jackknife["bias"],
+                "full size: bias": full["bias"],
                 "full size: coverage": full["coverage"],
                 "width ": full["width"],
-                "without floor: coverage": plain["coverage"],
                 "jackknife: coverage": jackknife["coverage"],
             }
         )

@@ -38,7 +38,6 @@ from sklearn.linear_model import Lasso
 from skstab.metrics import (
     compare_replication,
     full_size_interval,
-    get_measure,
     nogueira_stability,
     replication_stability,
 )
@@ -394,84 +393,157 @@ def path_of(folder, name, n_rows, selector):
 
 
 def stored(path):
-    """The true stabilities of half and all rows, and for each data set the halves, bootstraps and quarters."""
+    """What was selected from half of the rows and all rows, and for each data set by its resamples."""
     found = np.load(path)
-    half, full, sets = (
+    return [
         np.unpackbits(found[kind], axis=-1, count=int(found["d"])).astype(bool)
         for kind in ("half", "full", "sets")
+    ]
+
+
+# -- what the intervals say, of all data sets of a setting together ----------------------------------------------------
+# The formulas of METHODS on stacks of tables; `check` compares them with the package.
+
+LEVEL_T = stats.t(N_PAIRS - 1).ppf(0.975)
+
+
+def stability(selected, squares, m, d):
+    """Φ of m runs from the number of selected features and the sum of squared counts."""
+    below = (m - 1) * selected * (m * d - selected)
+    above = (selected * m - squares) * m * d
+    return np.where(below > 0, 1 - above / np.where(below > 0, below, 1), 1.0)
+
+
+def over_runs(Z):
+    """Φ of the runs of each table, and of those without each run."""
+    m, d = Z.shape[1:]
+    c = Z.sum(axis=1).astype(float)
+    selected, squares, k = c.sum(axis=1), (c * c).sum(axis=1), Z.sum(axis=2)
+    fewer = squares[:, None] - 2 * np.einsum("sf,srf->sr", c, Z) + k
+    without = stability(selected[:, None] - k, fewer, m - 1, d)
+    return stability(selected, squares, m, d), without
+
+
+class Halves:
+    """Stability within pairs of halves, its even and odd parts, and the least deviation."""
+
+    def __init__(self, Z):
+        self.Z, d = Z, Z.shape[2]
+        shared = (Z[:, ::2] & Z[:, 1::2]).sum(axis=2).astype(float)
+        size = (Z[:, ::2].sum(axis=2) + Z[:, 1::2].sum(axis=2)) / 2
+        a, k = shared.mean(axis=1), size.mean(axis=1)
+        v = k - k * k / d
+        self.had_choice = v > 0
+        v = np.where(self.had_choice, v, 1)
+        self.phi = np.where(self.had_choice, (a - k * k / d) / v, 1.0)
+        slope = 2 * k / d + self.phi * (1 - 2 * k / d)
+        moved = shared - a[:, None] - slope[:, None] * (size - k[:, None])
+        self.g = self.phi[:, None] + moved / v[:, None]
+        without = over_runs(Z)[1]
+        self.odd = (Z.shape[1] - 1) / 2 * (without[:, 1::2] - without[:, ::2])
+        p, whole = 1 - 0.05 ** (1 / N_PAIRS), np.clip(k.round(), 1, d - 1)
+        self.least = np.sqrt(p * (1 - p)) / (whole - whole * whole / d)
+        self.least = np.where(self.had_choice, self.least, 0)
+
+    def variance(self, even=None, odd=None, least=None):
+        """Variance over data sets, of these halves or of the parts that are given."""
+        least = self.least if least is None else least
+        even = (self.g if even is None else even).var(axis=1, ddof=1)
+        odd = ((self.odd if odd is None else odd) ** 2).mean(axis=1)
+        return 0.35 * (np.maximum(even, least**2) + np.maximum(odd, least**2))
+
+
+def angle(x):
+    return np.arcsin(np.sqrt(np.clip((x + 0.1) / 1.2, 0, 1)))
+
+
+def ends(halves, centre, more, lowest):
+    inside = np.clip(halves.phi, 0, 1)
+    variance = halves.variance() / (4 * (inside + 0.1) * (1.1 - inside)) + more
+    half = LEVEL_T * np.sqrt(variance)
+    low, high = (
+        np.sin(np.clip(angle(centre) + sign * half, 0, np.pi / 2)) ** 2 * 1.2 - 0.1
+        for sign in (-1, 1)
     )
-    parts = np.split(sets, [2 * N_PAIRS, sets.shape[1] - 2 * N_QUARTERS], axis=1)
-    return (
-        nogueira_stability(half),
-        nogueira_stability(full),
-        list(zip(*parts, strict=False)),
+    return known(halves, np.minimum(low, centre), np.maximum(high, centre), lowest)
+
+
+def known(halves, low, high, lowest):
+    """Clipped, and the whole range where halves had nothing to choose."""
+    low, high = np.clip(low, lowest, 1), np.clip(high, lowest, 1)
+    return np.where(halves.had_choice, [low, high], [[lowest], [1.0]])
+
+
+def continued(halves, quarters, bootstraps):
+    half, quarter = (
+        np.log(x / (1 - x))
+        for x in np.clip([halves.phi, Halves(quarters).phi], 0.03, 0.97)
     )
+    rise = 0.75 * np.clip(half - quarter, 0, 2.5)
+    twice = 2 * halves.phi / (1 + np.maximum(halves.phi, 0))
+    expected = np.maximum(twice, 1 / (1 + np.exp(-half - rise)))
+    return np.where(bootstraps > halves.phi, (expected + bootstraps) / 2, expected)
 
 
-# -- what the intervals say --------------------------------------------------------------------------------------------
-
-
-def first_formulas(halves, whole):
-    """Ends of the intervals as they were: by the spread of the pairs alone, around the bootstraps for the full size."""
-    measure = get_measure("nogueira")
-    estimate, values = measure.within_pairs(measure.check(halves))
-    spread = stats.t(N_PAIRS - 1).ppf(0.975) * max(values.std(ddof=1), least(halves))
+def first_formulas(halves, bootstraps, lowest):
+    """The intervals as they were: by the spread of the pairs alone, around the bootstraps for the full size."""
+    spread = LEVEL_T * np.maximum(halves.g.std(axis=1, ddof=1), halves.least)
     half = spread * np.sqrt(1 / N_PAIRS + 1)
-    low, high = estimate - half, estimate + half
-    bootstrap, half = nogueira_stability(whole), spread * np.sqrt(1 / N_PAIRS + 2)
-    full = (min(bootstrap - half, low), bootstrap + half)
-    return np.clip((low, high), -1, 1), np.clip(full, -1 / (len(whole) - 1), 1)
-
-
-def least(halves):
-    """Least deviation: of pairs of which a share differs in one feature, which equal pairs do not rule out."""
-    p, d = 1 - 0.05 ** (1 / N_PAIRS), halves.shape[1]
-    k = np.clip(round(halves.sum(axis=1).mean()), 1, d - 1)
-    return np.sqrt(p * (1 - p)) / (k - k * k / d) if halves.any() else 0.0
+    low, high = halves.phi - half, halves.phi + half
+    half = spread * np.sqrt(1 / N_PAIRS + 2)
+    full = np.minimum(bootstraps - half, low), bootstraps + half
+    return known(halves, low, high, -1), known(halves, *full, lowest)
 
 
 def coverage(path):
     """Share of the data sets whose intervals hold the truth, and their width, now and by the first formulas."""
     at_half, at_full, sets = stored(path)
-    rows = []
-    for halves, whole, quarters in sets:
-        now = replication_stability(halves)
-        full = full_size_interval(whole, halves, quarters=quarters)
-        before = first_formulas(halves, whole)
-        if np.isnan(now.standard_error):  # nothing to choose: the whole range
-            before = [(now.low, now.high), (full.low, full.high)]
-        ends = [(now.low, now.high), before[0], (full.low, full.high), before[1]]
-        truths = [at_half, at_half, at_full, at_full]
-        rows.append(
-            [
-                low <= truth <= high
-                for (low, high), truth in zip(ends, truths, strict=False)
-            ]
-            + [high - low for low, high in ends]
-        )
-    kinds = ["replication", "first replication", "full size", "first full size"]
-    names = [*kinds, *(f"{kind}, width" for kind in kinds)]
-    return pd.Series(np.mean(rows, axis=0), index=names)
+    of_halves, whole, quarters = np.split(
+        sets, [2 * N_PAIRS, sets.shape[1] - 2 * N_QUARTERS], axis=1
+    )
+    halves, lowest = Halves(of_halves), -1 / (N_BOOTSTRAPS - 1)
+    bootstraps = over_runs(whole)[0]
+    now = ends(halves, halves.phi, 0.0002, -1)
+    full = ends(halves, continued(halves, quarters, bootstraps), 0.006, lowest)
+    first, first_full = first_formulas(halves, bootstraps, lowest)
+    check(now[:, 0], replication_stability(of_halves[0]))
+    of_package = full_size_interval(whole[0], of_halves[0], quarters=quarters[0])
+    if halves.had_choice[0]:
+        check(full[:, 0], of_package)
+    truths = nogueira_stability(at_half), nogueira_stability(at_full)
+    kinds = {
+        "replication": (now, truths[0]),
+        "first replication": (first, truths[0]),
+        "full size": (full, truths[1]),
+        "first full size": (first_full, truths[1]),
+    }
+    row = {"true at half": truths[0], "true": truths[1]}
+    for kind, ((low, high), truth) in kinds.items():
+        row[kind] = np.mean((low <= truth) & (truth <= high))
+        row[f"{kind}, width"] = np.mean(high - low)
+    return pd.Series(row)
 
 
-def differences(a, b):
-    """The same of the differences of two selectors, with the share of significant ones and those of the wrong sign."""
-    (truth_a, _, sets_a), (truth_b, _, sets_b) = a, b
-    truth, rows = truth_a - truth_b, []
-    for (own, *_), (other, *_) in zip(sets_a, sets_b, strict=False):
-        found = compare_replication(own, other)
-        if np.isnan(found.pvalue):
-            continue
-        is_clear = found.pvalue < 0.05
-        rows.append(
-            (
-                found.low - 1e-9 <= truth <= found.high + 1e-9,
-                is_clear,
-                is_clear and found.difference * truth < 0,
-                found.high - found.low,
-            )
-        )
-    return np.mean(rows, axis=0) if len(rows) >= 20 else None
+def check(found, expected):
+    """The formulas of this file are those of the package."""
+    np.testing.assert_allclose(found, (expected.low, expected.high), atol=1e-9)
+
+
+def difference(a, b, truth):
+    """The same of the difference of two selectors, with the share of significant ones and those of the wrong sign."""
+    least = np.maximum(a.least, b.least)
+    error = np.sqrt(a.variance(a.g - b.g, a.odd - b.odd, least) + 0.0002)
+    found, half = a.phi - b.phi, LEVEL_T * error
+    same = (a.Z == b.Z).all(axis=(1, 2))
+    used = a.had_choice & b.had_choice & ~same
+    if used.sum() < 20:
+        return None
+    first = np.flatnonzero(used)[0]
+    of_package = compare_replication(a.Z[first], b.Z[first])
+    check((found[first] - half[first], found[first] + half[first]), of_package)
+    clear = np.abs(found) > half
+    shares = np.abs(found - truth) <= half, clear, clear & (found * truth < 0), 2 * half
+    return [one[used].mean() for one in shares]
 
 
 def show(title, table):
@@ -525,13 +597,15 @@ def tables(label, settings, folder, options):
 
 def differences_of(paths):
     """What is said of every two selectors of one population."""
-    of_all = {one: stored(path) for one, path in paths.items()}
+    of_all = {}
+    for name, path in paths.items():
+        at_half, _, sets = stored(path)
+        of_all[name] = nogueira_stability(at_half), Halves(sets[:, : 2 * N_PAIRS])
     rows = []
-    for a, b in combinations(of_all, 2):
-        said = differences(of_all[a], of_all[b])
+    for (a, (truth_a, x)), (b, (truth_b, y)) in combinations(of_all.items(), 2):
+        said = difference(x, y, truth_a - truth_b)
         if said is not None:
-            names = f"{paths[a].stem} − {b}"
-            rows.append((names, of_all[a][0] - of_all[b][0], *said))
+            rows.append((f"{paths[a].stem} − {b}", truth_a - truth_b, *said))
     return rows
 
 

@@ -65,7 +65,7 @@ def replication_stability(
     Notes
     -----
     Only the two runs of a pair are compared. The same runs compared with each other over all pairs share rows, and
-    overstate the stability over data sets by 0.03 to 0.21 in `benchmarks/other_data.py`.
+    overstate the stability over data sets by up to 0.2 (`benchmarks/other_data.py`).
 
     With a_b the overlap and s_b the mean size of the two sets of pair b, A and K their means over B pairs, and
     v = K − K²/d, the `nogueira` measure is Φ̂ = (A − K²/d) / v. Each pair has a value g_b: its similarity for an average

@@ -234,7 +234,7 @@ class ComplementaryPairsSplit(_ResamplingSplit):
     Notes
     -----
     The two halves of a pair are independent samples, but halves of different pairs share rows: a stability over all
-    runs overstates what other data sets would show, by 0.03 to 0.21 in ``benchmarks/other_data.py``. Compare within
+    runs overstates what other data sets would show, by up to 0.2 (``benchmarks/other_data.py``). Compare within
     pairs.
 
     With ``groups``, the groups are halved and not the rows: each half has all rows of half of the groups.

@@ -259,7 +259,9 @@ def test_weights_by_score_and_by_selector(data):
     one = clone(by_score).set_params(weights=[1, 0], scoring=None).fit(X, y)
     alone = consensus_ranking(one.runs_["good"])
     np.testing.assert_allclose(one.scores_, alone["score"].loc[X.columns])
-    with pytest.raises(ValueError, match="weights='score' needs selectors that predict"):
+    with pytest.raises(
+        ValueError, match="weights='score' needs selectors that predict"
+    ):
         ConsensusSelector(PAIR[:1], cv=CV, weights="score").fit(X, y)
 
 

@@ -120,26 +120,38 @@ def test_the_verdict_counts_features_and_the_numbers_stand_below_once(report, pa
     )
     score, stability = found.score, found.replication
     assert report.reason == (
-        f"Accuracy {score.mean:.3f} ± {score.standard_error:.3f}; none of 19 permuted targets reached more than "
-        f"{found.chance.scores.max():.3f}. Stability on other data {stability.estimate:.2f} ({stability.low:.2f} to "
-        f"{stability.high:.2f} with 95% confidence), called {stability_in_words(stability.estimate)}."
+        f"Accuracy {score.mean:.3f} ± {score.standard_error:.3f}; area under the ROC curve on halves "
+        f"{found.chance.auc:.3f}; none of 19 permuted targets reached more than {found.chance.aucs.max():.3f}. "
+        f"Stability on other data {stability.estimate:.2f} ({stability.low:.2f} to {stability.high:.2f} with 95% "
+        "confidence): whether the list is stable is unclear."
     )
     assert page.text.index(report.verdict) < page.text.index(report.reason)
 
 
 def test_permuted_targets_that_did_as_well_are_counted(report):
     found = report.assessment
-    scores = np.array([*found.chance.scores[:-2], 1.0, 1.0])
-    doubtful = replace(found, chance=replace(found.chance, scores=scores))
+    areas = np.array([*found.chance.aucs[:-2], 1.0, 1.0])
+    doubtful = replace(found, chance=replace(found.chance, aucs=areas))
     assert "; 2 of 19 permuted targets reached as much." in numbers(
         doubtful, "accuracy"
     )
 
 
+def test_a_list_that_is_stable_is_called_by_its_word(report):
+    interval = replace(report.assessment.replication, estimate=0.7, low=0.5)
+    stable = replace(
+        report, assessment=replace(report.assessment, replication=interval)
+    )
+    assert stable.assessment.verdict == "signal, stable"
+    assert f"called {stability_in_words(0.7)}." in stable.reason
+
+
 def test_a_list_that_is_unstable_is_called_so(report):
     unstable = replace(
         report.assessment,
-        replication=replace(report.assessment.replication, estimate=0.2, low=0.0),
+        replication=replace(
+            report.assessment.replication, estimate=0.2, low=0.0, high=0.35
+        ),
     )
     shown = replace(report, assessment=unstable)
     assert shown.verdict.startswith("There is signal, but the list is unstable: two ")
