@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-def report(  # noqa: PLR0913  one for each setting, by name
+def report(
     X: Any,
     y: Any = None,
     *,

@@ -84,7 +84,19 @@ def sentence(table: pd.DataFrame, rule: Rule, alerts: Sequence[str]) -> str:
         why = f"each the most frequently selected of a cluster of substitutes that was {why}"
     unless = ", unless there is a leak (see the end)" if alerts else ""
     report = f"Report {number} of {len(table)}{unless}, {why}: {_names(core)}."
-    return " ".join([f"{report}{_carried(table)}{_left(table)}", *alerts])
+    said = f"{report}{_caveat(rule.assessment)}{_carried(table)}{_left(table)}"
+    return " ".join([said, *alerts])
+
+
+def _caveat(assessment: SelectorAssessment | None) -> str:
+    """What has to stand beside a list that is not shown to be stable."""
+    if assessment is None or assessment.verdict == "signal, stable":
+        return ""
+    both, each = assessment.shared_features
+    shares = f"two samples of half the size share {both:.1f} of {each:.1f} features"
+    if assessment.verdict == "signal, unstable":
+        return f" The list is unstable: {shares}."
+    return f" Whether the list is stable is unclear: {shares}."
 
 
 def _carried(table: pd.DataFrame) -> str:

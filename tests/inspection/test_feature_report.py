@@ -335,6 +335,28 @@ def assessment_of(own, decoys, verdict="signal, stable"):
     )
 
 
+@pytest.mark.parametrize(
+    ("verdict", "caveat"),
+    [
+        (
+            "signal, unstable",
+            " The list is unstable: two samples of half the size share 1.2 of 3.0 features.",
+        ),
+        (
+            "signal, stability unclear",
+            " Whether the list is stable is unclear: two samples of half",
+        ),
+        ("signal, stable", ""),
+    ],
+)
+def test_a_list_that_is_not_shown_to_be_stable_has_a_caveat(verdict, caveat):
+    found = assessment_of([1, 0.4, 0.1], [0.1, 0.4, 0.1], verdict=verdict)
+    found.shared_features = (1.2, 3.0)
+    said = feature_report(Runs(np.ones((10, 3), dtype=bool)), assessment=found).sentence
+    assert ("stable" in said) == bool(caveat)
+    assert caveat in said
+
+
 def test_what_is_selected_as_often_as_decoys_is_left_out():
     z = np.ones((10, 3), dtype=bool)
     found = assessment_of([1, 0.4, 0.1], [0.1, 0.4, 0.1])
