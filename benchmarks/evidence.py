@@ -7,7 +7,7 @@ records, and refits of what is found in the data sets of `../shared/data` (publi
 UCI; without the files they are left out). `directions`: coverage of the
 intervals. `pvalues`: family-wise errors and power.
 
-    python benchmarks/evidence.py decoys fragility directions pvalues [--sets 60]
+    python benchmarks/evidence.py [decoys held_out fragility directions pvalues] [--sets 60]
 """
 
 import os
@@ -23,8 +23,10 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import norm, rankdata
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
-from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.feature_selection import SelectFromModel, SelectKBest, f_regression
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -53,6 +55,18 @@ def best(k):
     return make_pipeline(SelectKBest(f_regression, k=k), LinearRegression())
 
 
+def logistic_lasso(C):
+    return make_pipeline(
+        StandardScaler(),
+        LogisticRegression(l1_ratio=1, solver="liblinear", C=C, random_state=0),
+    )
+
+
+def forest(k):
+    trees = RandomForestRegressor(20, max_features=0.3, random_state=0)
+    return SelectFromModel(trees, max_features=k, threshold=-np.inf)
+
+
 # -- data with known features ----------------------------------------------------------
 
 
@@ -65,6 +79,8 @@ def columns(rng, kind, n=N, d=D):
     if kind == "blocks .9":
         common = np.repeat(rng.standard_normal((n, d // 5)), 5, axis=1)
         return np.sqrt(0.9) * common + np.sqrt(0.1) * rng.standard_normal((n, d))
+    if kind == "heavy tails":
+        return rng.standard_t(2, (n, d))
     if kind == "one-hot":
         levels = rng.integers(4, size=(n, d // 4))
         return (levels[:, :, None] == np.arange(4)).reshape(n, -1).astype(float)
@@ -74,9 +90,10 @@ def columns(rng, kind, n=N, d=D):
 def simulated(seed, kind, n_true, effect):
     """X, y, a label for each feature, groups, and which labels matter and which are noise."""
     rng = np.random.default_rng(seed)
-    X, groups = columns(rng, kind), None
-    labels = np.arange(D)
-    true = np.linspace(7, D - 8, n_true).astype(int)
+    d = 400 if kind == "wide" else D
+    X, groups = columns(rng, kind, d=d), None
+    labels = np.arange(d)
+    true = np.linspace(7, d - 8, n_true).astype(int)
     if kind in ("blocks .9", "one-hot"):
         labels //= 5 if kind == "blocks .9" else 4
     if kind == "groups":
@@ -107,15 +124,26 @@ SETTINGS = [
     ("one-hot", lasso(0.05), "lasso 0.05"),
 ]
 
+# Nothing was chosen on these.
+HELD_OUT = [
+    ("AR .7", logistic_lasso(0.2), "logistic 0.2"),
+    ("independent", logistic_lasso(2), "logistic 2"),
+    ("heavy tails", lasso(0.1), "lasso 0.1"),
+    ("independent", forest(12), "12 of a forest"),
+    ("wide", lasso(0.25), "lasso 0.25"),
+    ("wide", best(40), "40 best"),
+    ("blocks .9", lasso(0.03), "lasso 0.03"),
+]
 
-def decoys(n_sets):
+
+def decoys(n_sets, settings=SETTINGS):
     print(
-        f"n = {N}, d = {D}, {n_sets} data sets each, 5 draws of decoys, 8 pairs of halves"
+        f"n = {N}, d = {D} (wide: 400), {n_sets} data sets each, 5 draws of decoys, 8 pairs of halves"
     )
     print(
         f"{'columns':<12}{'selector':<15}{'true':>5}{'effect':>7}{'noise share':>13}{'sets with noise':>17}{'kept':>7}"
     )
-    for kind, model, name in SETTINGS:
+    for kind, model, name in settings:
         for n_true, effect in ((0, 0.0), (1, 1.0), (5, 1.0)):
             rows = [
                 one_comparison(seed, kind, model, n_true, effect)
@@ -126,11 +154,18 @@ def decoys(n_sets):
                 f"{kind:<12}{name:<15}{n_true:>5}{effect:>7.1f}{share:>13.3f}{any_noise:>17.2f}{kept:>7.2f}",
                 flush=True,
             )
+
+
+def held_out(n_sets):
+    """The same on settings that nothing was chosen on, and what it costs."""
+    decoys(n_sets // 2, HELD_OUT)
     cost()
 
 
 def one_comparison(seed, kind, model, n_true, effect):
     X, y, labels, groups, matters, noise = simulated(seed, kind, n_true, effect)
+    if "logistic" in str(model).lower():
+        y = (y > 0).astype(int)
     evidence = decoy_evidence(model, X, y, groups=groups, random_state=seed)
     table = evidence.frame(clusters=labels)
     found = table.index[(table["qvalue"] <= 0.05) & (table["halves"] >= 0.5)]
@@ -140,26 +175,27 @@ def one_comparison(seed, kind, model, n_true, effect):
 
 
 def cost(d=20_000):
-    """Seconds beside those of the permuted targets that decoys replace."""
+    """CPU seconds beside those of the permuted targets that decoys replace, fitted in a plain loop."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, d))
     y = X[:, :5].sum(axis=1) + rng.standard_normal(150)
-    model = lasso(0.3)
-    start = time.perf_counter()
-    evidence = decoy_evidence(model, X, y, random_state=0)
-    with_decoys = time.perf_counter() - start
-    start = time.perf_counter()
-    for seed in range(20):
-        cv = BootstrapSplit(4, random_state=seed)
-        target = np.random.default_rng(seed).permutation(y)
-        halves = [(train[: len(train) // 2], test) for train, test in cv.split(X)]
-        StabilityCV(model, cv=halves, random_state=seed).fit(X, target)
-    permuted = time.perf_counter() - start
-    n_found = int((evidence.frame()["qvalue"] <= 0.05).sum())
-    print(
-        f"d = {d}: decoys {with_decoys:.0f} s ({len(evidence.columns)} columns have one; {n_found} features found), "
-        f"20 permuted targets on 4 halves each, and a fit on all rows, {permuted:.0f} s"
-    )
+    for name, model in (("lasso 0.3", lasso(0.3)), ("20 best", best(20))):
+        start = time.process_time()
+        evidence = decoy_evidence(model, X, y, random_state=0)
+        middle = time.process_time()
+        for _ in range(20):
+            target = rng.permutation(y)
+            for _ in range(4):
+                half = rng.permutation(150)[:75]
+                clone(model).fit(X[half], target[half])
+        end = time.process_time()
+        found = evidence.frame()["qvalue"] <= 0.05
+        print(
+            f"d = {d}, {name}: decoys {middle - start:.1f} s of CPU ({len(evidence.columns)} columns have one; "
+            f"{int(found[:5].sum())} of 5 true features found, {int(found[5:].sum())} others), 80 fits with permuted "
+            f"targets {end - middle:.1f} s",
+            flush=True,
+        )
 
 
 # -- fragility -------------------------------------------------------------------------
@@ -297,13 +333,6 @@ def events_by_rank(X, y):
     return np.abs(np.corrcoef(rankdata(X, axis=0).T, event - expected)[-1, :-1])
 
 
-def logistic_lasso(C):
-    return make_pipeline(
-        StandardScaler(),
-        LogisticRegression(l1_ratio=1, solver="liblinear", C=C, random_state=0),
-    )
-
-
 def selector_for(model, n):
     if model == "linear":
         return lasso(0.25)
@@ -388,14 +417,17 @@ def naive_pvalues(model, support, X, y):
     return pvalues
 
 
-PARTS = {"decoys": decoys, "directions": directions, "pvalues": pvalues}
+PARTS = {
+    "decoys": decoys,
+    "held_out": held_out,
+    "directions": directions,
+    "pvalues": pvalues,
+}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "parts", nargs="*", default=["decoys", "fragility", "directions", "pvalues"]
-    )
+    parser.add_argument("parts", nargs="*", default=["fragility", *PARTS])
     parser.add_argument("--sets", type=int, default=60)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     given = parser.parse_args()

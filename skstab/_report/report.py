@@ -238,9 +238,10 @@ def publishing(found: StabilityReport, data: Dataset) -> FeatureReport:
     y = data.y
     if data.is_classification and y.nunique() > 2:
         y = y.map(first_words(list(y.unique())))
-    return feature_report(
-        runs, data.X, y, variables=variables, assessment=found.assessment
-    )
+    X = data.X
+    if data.groups is not None:  # rows are called by their patient
+        X = X.set_axis(data.groups.map(lambda group: f"{data.groups.name} {group}"))
+    return feature_report(runs, X, y, variables=variables, assessment=found.assessment)
 
 
 def direction_of(data: Dataset, target: str) -> str | None:

@@ -24,6 +24,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from skstab._checks import check_int, check_run_settings, check_support_from
+from skstab._compat import take_columns
 from skstab._decoys import (
     exchanged_rows,
     pvalues_by_decoys,
@@ -383,7 +384,9 @@ def _evidence(
     whole = Runs.concat([runs.take(slice(size)) for runs in every])
     real = _part(whole, slice(n_features))
     decoys = _part(whole, slice(n_features, None))
-    return DecoyEvidence(real, decoys, columns, _kinds_of(X, groups), len(every))
+    ever = np.flatnonzero(real.frequencies().to_numpy())
+    kinds = _kinds_of(X, groups, np.union1d(ever, columns))
+    return DecoyEvidence(real, decoys, columns, kinds, len(every))
 
 
 def _part(runs: Runs, columns: slice) -> Runs:
@@ -395,13 +398,13 @@ def _part(runs: Runs, columns: slice) -> Runs:
     )
 
 
-def _kinds_of(X: Any, groups: Any) -> Any:
-    """What makes columns be selected by chance at different rates."""
+def _kinds_of(X: Any, groups: Any, columns: IndexArray) -> Any:
+    """What makes columns be selected by chance at different rates; of those that were never selected "other"."""
     kinds = np.full(X.shape[1], "other", dtype=object)
     codes = None
     if groups is not None:
         _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    for number, column in enumerate(_columns_of(X)):
+    for number, column in zip(columns, _columns_of(X, columns), strict=True):
         found, values = pd.factorize(column, use_na_sentinel=False)
         if len(values) == 2 and np.bincount(found).min() < _RARE * len(found):
             kinds[number] = "rare"
@@ -412,14 +415,14 @@ def _kinds_of(X: Any, groups: Any) -> Any:
     return kinds
 
 
-def _columns_of(X: Any) -> Iterator[Any]:
-    if issparse(X):
-        X = X.tocsc()
-        yield from (X[:, [number]].toarray().ravel() for number in range(X.shape[1]))
-    elif hasattr(X, "iloc"):
-        yield from (X.iloc[:, number].to_numpy() for number in range(X.shape[1]))
+def _columns_of(X: Any, columns: IndexArray) -> Iterator[Any]:
+    part = take_columns(X, columns)
+    if issparse(part):
+        yield from part.toarray().T
+    elif hasattr(part, "iloc"):
+        yield from (part.iloc[:, number].to_numpy() for number in range(part.shape[1]))
     else:
-        yield from np.asarray(X).T
+        yield from np.asarray(part).T
 
 
 def _is_constant_within(values: Any, codes: Any) -> bool:
