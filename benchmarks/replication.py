@@ -585,10 +585,12 @@ def tables(label, settings, folder, options):
     for kind in ("replication", "full size"):
         show(f"Worst of {kind}", table.nsmallest(6, kind)[[kind]])
     columns = ["of", "true", "coverage", "significant", "wrong sign", "width"]
+    columns += ["true at n", "bootstraps: coverage", "bootstraps: wrong sign"]
     both = pd.DataFrame(pairs, columns=columns)
     spread = both.drop(columns="of").describe().loc[["mean", "min", "max"]]
     show(f"{len(both)} differences", spread)
     show("Worst differences", both.nsmallest(6, "coverage"))
+    show("Worst by bootstraps", both.nlargest(6, "bootstraps: wrong sign"))
     for low, high in ((0, 0.02), (0.2, 0.4)):
         some = both[both["true"].abs().between(low, high)]
         share = some["significant"].mean()
@@ -596,17 +598,38 @@ def tables(label, settings, folder, options):
 
 
 def differences_of(paths):
-    """What is said of every two selectors of one population."""
+    """What is said of every two selectors of one population, on halves and on bootstraps."""
     of_all = {}
     for name, path in paths.items():
-        at_half, _, sets = stored(path)
-        of_all[name] = nogueira_stability(at_half), Halves(sets[:, : 2 * N_PAIRS])
+        at_half, at_full, sets = stored(path)
+        of_halves, whole, _ = np.split(
+            sets, [2 * N_PAIRS, sets.shape[1] - 2 * N_QUARTERS], axis=1
+        )
+        truths = nogueira_stability(at_half), nogueira_stability(at_full)
+        of_all[name] = *truths, Halves(of_halves), over_runs(whole)
     rows = []
-    for (a, (truth_a, x)), (b, (truth_b, y)) in combinations(of_all.items(), 2):
-        said = difference(x, y, truth_a - truth_b)
+    for a, b in combinations(of_all, 2):
+        (half_a, full_a, x, *boot_a), (half_b, full_b, y, *boot_b) = (
+            of_all[a],
+            of_all[b],
+        )
+        said = difference(x, y, half_a - half_b)
         if said is not None:
-            rows.append((f"{paths[a].stem} − {b}", truth_a - truth_b, *said))
+            bootstraps = by_bootstraps(*boot_a, *boot_b, full_a - full_b)
+            names = f"{paths[a].stem} − {b}"
+            rows.append((names, half_a - half_b, *said, full_a - full_b, *bootstraps))
     return rows
+
+
+def by_bootstraps(a, b, truth):
+    """Coverage of the paired jackknife over bootstraps, read as an answer about Φ(n), and its wrong signs."""
+    (phi_a, without_a), (phi_b, without_b) = a, b
+    m, moved = without_a.shape[1], without_a - without_b
+    spread = np.sqrt((m - 1) / m) * (moved - moved.mean(axis=1, keepdims=True))
+    half = stats.t(m - 1).ppf(0.975) * np.sqrt((spread**2).sum(axis=1))
+    found = phi_a - phi_b
+    wrong = (np.abs(found) > half) & (found * truth < 0)
+    return np.mean(np.abs(found - truth) <= half), wrong.mean()
 
 
 def main():

@@ -427,6 +427,17 @@ def compare_stability(
         With attributes `statistic`, `pvalue`, `difference` (stability of `a` less that of `b`) and its interval `low`,
         `high`. Where the runs do not vary, any difference has an infinite `statistic`.
 
+    See Also
+    --------
+    compare_replication : The same for other data.
+
+    Notes
+    -----
+    It is about resamples of this data set, as infinitely many of them would show, and not about other data: there the
+    selector that is less stable here can be the more stable one. Stabilities of bootstraps are biased differently for
+    different selectors. In `benchmarks/replication.py` a selector with a stability of 0.89 over data sets was
+    significantly less stable on bootstraps than one with 0.77 in 76 of 80 data sets.
+
     References
     ----------
     .. [1] Nogueira, S., Sechidis, K. and Brown, G. (2018). On the stability of feature selection algorithms. JMLR 18.

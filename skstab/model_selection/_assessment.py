@@ -35,6 +35,12 @@ _NOTHING_IN_HALVES = (
 _NOTHING_TO_CHOOSE = "every feature is kept: there is nothing to choose, and nothing that other data could confirm."
 
 
+_FULL_SIZE = (
+    "other data, full size: continued from halves; least reliable where a penalty is so strict that halves select "
+    "hardly anything, where one to three of hundreds of features are taken, and where the curve still rises steeply"
+)
+
+
 class ScoreEstimate(NamedTuple):
     """A mean score over the rows left out, with a standard error as an estimate for other data.
 
@@ -285,7 +291,7 @@ class SelectorAssessment:
 
     def __repr__(self) -> str:
         table = self.frame().to_string(float_format="{:.3f}".format, na_rep="")
-        return f"{self._sentences}\n\n{table}"
+        return f"{self._sentences}\n\n{table}\n{_FULL_SIZE}"
 
     @property
     def _sentences(self) -> str:
@@ -294,7 +300,8 @@ class SelectorAssessment:
 
     def _repr_html_(self) -> str:
         table: str = self.frame().to_html(float_format="{:.3f}".format, na_rep="")
-        return f"<div><p><strong>{escape(self._sentences)}</strong></p>{table}</div>"
+        answer = f"<p><strong>{escape(self._sentences)}</strong></p>"
+        return f"<div>{answer}{table}<p>{_FULL_SIZE}</p></div>"
 
 
 def _against(values: FloatArray, pvalue: float) -> dict[str, float]:
