@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench house fuzz chaos test-oldest test-thirdparty release-check clean
+.PHONY: demo test coverage lint docs bench house fuzz chaos test-oldest test-thirdparty release-check clean
 
 demo: $(VENV)/.installed-report
 	@echo "Answering four questions about bundled data: in under a minute ..."
@@ -11,6 +11,11 @@ demo: $(VENV)/.installed-report
 
 test: $(VENV)/.group-test
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The share of lines that tests reach, in tests that start no further process.
+coverage: $(VENV)/.group-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pytest-cov
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov skstab --cov-report term --cov-report html
 
 lint: $(VENV)/.group-lint
 	$(BIN)/ruff check .
@@ -89,4 +94,4 @@ $(VENV)/.group-%: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .venv-thirdparty dist docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-thirdparty dist htmlcov .coverage docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 """Check what would be released: the sdist is complete, and the wheel alone runs the README's first example."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -29,11 +30,32 @@ def main(folder):
     if missing := tracked() - contents(sdist):
         sys.exit(f"{sdist.name} lacks {', '.join(sorted(missing))}")
     print(f"{sdist.name}: complete")
+    check_same_again(sdist, wheel)
     found = pythons()
     for python in found.values():
         check_wheel(python, wheel.resolve())
     if missing := sorted(declared() - set(found)):
         print(f"not tried, as they are not at hand: {', '.join(missing)}")
+
+
+def check_same_again(*built):
+    """Build both again: the bytes must be the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            [sys.executable, "-m", "build", "--outdir", folder],
+            cwd=TOP,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        for path in built:
+            if digest(path) != digest(Path(folder, path.name)):
+                sys.exit(f"{path.name} is not the same when it is built again")
+            print(f"{path.name}: the same when it is built again, {digest(path)}")
+
+
+def digest(path):
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def pythons(folders=FOLDERS):

@@ -16,6 +16,7 @@ _SUBPACKAGES = (
     "metrics",
     "model_selection",
     "runs",
+    "skore",
 )
 # The main names and their modules; imported on first use, so that `import skstab` costs nothing.
 _NAMES = {

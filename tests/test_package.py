@@ -109,6 +109,7 @@ LAYERS = [
     "feature_selection",
     "inspection",
     "datasets",
+    "skore",
     "_report",
     "_cli",
     "__main__",
