@@ -18,7 +18,7 @@ PATH = make_pipeline(SelectKBest(f_regression, k=3), Lasso())
 # One set of parameters for each exported class with `fit`.
 MADE = {
     "ConsensusSelector": {
-        "selectors": [Lasso(0.1), SelectKBest(f_regression, k=3)],
+        "selectors": [("lasso", Lasso(0.1)), ("best", SelectKBest(f_regression, k=3))],
         "n_features_to_select": 3,
     },
     "HybridRFE": {"n_features_to_select": 2},

@@ -8,7 +8,12 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.feature_selection import SelectKBest
 
-from skstab.feature_selection import HybridRFE, StabilitySelection, welch_variance
+from skstab.feature_selection import (
+    ConsensusSelector,
+    HybridRFE,
+    StabilitySelection,
+    welch_variance,
+)
 from skstab.model_selection import BootstrapSplit, StabilityCV, StabilitySearchCV
 from tests.discovery import PACKAGES, exported
 
@@ -58,6 +63,7 @@ MADE = {
         StabilitySearchCV(None, {"k": [1, 2]}, cv=FEW, error_score="raise"),
         [1, 3, 11],
     ),
+    "ConsensusSelector": (ConsensusSelector([("first", None)], cv=FEW), [1, 2, 5]),
     "HybridRFE": (HybridRFE(2, n_stable_features=1), [1]),
 }
 CASES = [(name, at, KeyboardInterrupt) for name, (_, ats) in MADE.items() for at in ats]
@@ -65,7 +71,7 @@ CASES = [(name, at, KeyboardInterrupt) for name, (_, ats) in MADE.items() for at
 CASES += [
     (name, at, OSError)
     for name, at, _ in CASES
-    if name != "StabilitySelection" or at == 1
+    if name not in ("StabilitySelection", "ConsensusSelector") or at == 1
 ]
 
 
@@ -76,7 +82,10 @@ def new(name):
 def stopped(estimator, at, error=KeyboardInterrupt):
     if isinstance(estimator, HybridRFE):
         return estimator.set_params(criterion=stopping_criterion(at, error, []))
-    return estimator.set_params(estimator=Stopped(at=at, error=error, fits=[]))
+    member = Stopped(at=at, error=error, fits=[])
+    if isinstance(estimator, ConsensusSelector):
+        return estimator.set_params(first=member)
+    return estimator.set_params(estimator=member)
 
 
 def test_every_estimator_is_tried():

@@ -59,7 +59,9 @@ def by_search(X, y, **options):
 
 def by_comparison(X, y, **options):
     pair = {"a": filtered(), "b": filtered(0.4)}
-    return compare_selectors(pair, X, y, cv=CV, **options).runs["a"].supports_
+    return (
+        compare_selectors(pair, X, y, cv=CV, n_pairs=3, **options).runs["a"].supports_
+    )
 
 
 def by_assessment(X, y, **options):
@@ -307,7 +309,7 @@ def search(model, X, y):
 
 def comparison(model, X, y):
     pair = {"a": model, "b": ElasticNet(0.5)}
-    found = compare_selectors(pair, X, y, cv=CV, scoring="r2")
+    found = compare_selectors(pair, X, y, cv=CV, scoring="r2", random_state=0)
     frame = (
         found.frame().select_dtypes("number").drop(columns="fit_time", errors="ignore")
     )

@@ -319,9 +319,9 @@ class DisjointBlocksSplit(_ResamplingSplit):
     >>> size = np.arange(len(supports)) // 2 % 3
     >>> for number in range(3):
     ...     print(replication_stability(supports[size == number], confidence_level=0.9))
-    0.78 (90% interval 0.47 to 1.00, other data)
-    0.90 (90% interval 0.73 to 1.00, other data)
-    0.90 (90% interval 0.73 to 1.00, other data)
+    0.78 (90% interval 0.55 to 0.97, other data)
+    0.90 (90% interval 0.76 to 1.00, other data)
+    0.90 (90% interval 0.76 to 1.00, other data)
     """
 
     def __init__(

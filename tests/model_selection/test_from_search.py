@@ -62,6 +62,7 @@ def test_the_comparison_is_that_of_running_each_candidate(scoring, groups):
         cv=cv,
         scoring=first,
         groups=groups,
+        n_pairs=0,
         random_state=0,
     )
     pd.testing.assert_frame_equal(

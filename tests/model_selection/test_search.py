@@ -567,7 +567,8 @@ def test_failed_runs_are_stored(classes, tmp_path):
 @pytest.fixture(scope="module")
 def search(classes):
     pipe = make_pipeline(
-        StandardScaler(), LogisticRegression(l1_ratio=1, solver="liblinear")
+        StandardScaler(),
+        LogisticRegression(l1_ratio=1, solver="liblinear", random_state=0),
     )
     grid = {"logisticregression__C": np.logspace(-2, 1, 6)}
     return searched(
