@@ -16,7 +16,7 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 from scipy.stats import f as fisher
 
-from skstab._checks import check_int, is_choice
+from skstab._checks import check_int, is_choice, naming
 from skstab._fragility import units_of
 from skstab._typing import (
     Estimator,
@@ -140,7 +140,8 @@ def split_pvalues(
             n_jobs=n_jobs,
             random_state=random_state,
         ).fit(X, y)
-    runs, _ = supports_of(source)
+    with naming("estimator"):
+        runs, _ = supports_of(source)
     check_columns(X, runs.n_features)
     frequency = runs.frequencies()
     codes, names = np.arange(runs.n_features), runs.feature_names

@@ -42,6 +42,7 @@ from skstab.model_selection._scoring import (
     scorer_of,
 )
 from skstab.model_selection._stability_cv import StabilityCV
+from skstab.model_selection._validation import check_estimator
 from skstab.runs import Runs, read_run, why_no_support
 
 
@@ -119,6 +120,7 @@ class StabilityScorer:
 
 
 def _how_to_search(estimator: Any, measure: Measure) -> str:
+    check_estimator(estimator)
     name = type(estimator).__name__
     score = "accuracy" if is_classifier(estimator) else "r2"
     return (
@@ -324,7 +326,7 @@ class StabilityScoring:
     def _warn_if_nested(self, runs: StabilityCV, X: Any) -> None:
         """Say once what it means to resample inside each split of a search."""
         counts = runs.runs_.row_counts
-        whole = X is None or counts is None or np.shape(X)[0] == counts.shape[1]
+        whole = X is None or counts is None or np.shape(X)[:1] == counts.shape[1:]
         if not whole:
             self._tell_once(
                 "the search has splits of its own, and StabilityCV makes all its runs in each of them: scores and "

@@ -113,6 +113,11 @@ def pairs_of_runs(rng):
     )
 
 
+def as_many_pairs():
+    """Supports of four pairs of runs."""
+    return np.random.default_rng(2).random((8, D)) < 0.5
+
+
 def similarity(rng):
     table = np.abs(np.corrcoef(rng.random((10, D)), rowvar=False))
     return one_of(table, sparse.csr_array(table), pd.DataFrame(table))(rng)
@@ -586,6 +591,12 @@ GOOD_OF = {
     ("FeatureEvidenceDisplay", "fragility"): one_of(None, [np.nan, 1]),
     ("FeatureEvidenceDisplay", "feature_names"): one_of(None, ["a", "c"]),
     ("FeatureEvidenceDisplay.from_report", "report"): held(evident_features),
+    ("full_size_interval", "quarters"): pairs_of_runs,
+    ("compare_replication", "a"): held(as_many_pairs),
+    ("compare_replication", "b"): held(as_many_pairs),
+    ("compare_replication", "measure"): one_of("nogueira", "jaccard"),
+    ("SelectorComparison.recommend", "prefer"): one_of("stable", "short"),
+    ("Runs", "train_sizes"): one_of(None, [10, 10, 12, 12]),
     ("FragilityDisplay", "changes"): one_of(pd.DataFrame(np.zeros((2, 3)))),
     ("FragilityDisplay.from_runs", "runs"): held(fitted),
     ("RankDisplay", "table"): held(lambda: many_runs().ranks(2, random_state=0)),
