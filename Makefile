@@ -41,7 +41,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/checkpoint.py
 
 # What the package weighs and how dense it is, beside the limits it keeps to.
-house: $(VENV)/bin/python
+house: $(VENV)/.installed
 	@$(BIN)/python benchmarks/house.py
 
 # Random arguments for everything public: 10 000 calls of each function, 2 000 fits of each estimator.

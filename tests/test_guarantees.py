@@ -1,5 +1,6 @@
 """Entry × guarantee: what the engine promises holds in every entry that makes runs."""
 
+import os
 import time
 import warnings
 from contextlib import suppress
@@ -29,6 +30,7 @@ from skstab import (
 from skstab.feature_selection import ConsensusSelector
 from skstab.inspection import decoy_evidence
 from skstab.model_selection import compare_cohorts, multiverse, stability_profile
+from tests.model_selection.slow import Mortal
 
 N = 60
 CV = BootstrapSplit(6, random_state=0)
@@ -292,6 +294,21 @@ def test_numbers_of_numpy_are_plain_numbers(tmp_path):
     Counted.fits.clear()
     by_stability_cv(X, y, checkpoint=path)
     assert not Counted.fits
+
+
+# -- workers that die ------------------------------------------------------------------------------------------------
+
+
+@every
+def test_a_run_whose_worker_died_is_made_again(entry, tmp_path):
+    data, mark = make_data(), str(tmp_path / "died")
+    selector = Mortal(3, mark)
+    if entry not in OF_SETS:
+        last = DecisionTreeClassifier(max_depth=2, random_state=0)
+        selector = make_pipeline(selector, last)
+    found = entry(*data, selector, n_jobs=2)
+    assert os.path.exists(mark)
+    assert_same(found, entry(*data, selector))
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------

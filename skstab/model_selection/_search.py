@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from copy import deepcopy
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import is_int, naming, run_settings_of
 from skstab._compat import (
-    CallbackSupportMixin,
     as_indexable,
     available_if,
     with_callbacks,
@@ -35,7 +32,7 @@ from skstab._engine.job import Job, Part
 from skstab._engine.make import in_order, make, one_study
 from skstab._engine.row_scores import reads_probabilities, row_scores_of
 from skstab._engine.work import RunPlan
-from skstab._pipelines import fitted, tags_of
+from skstab._pipelines import fitted
 from skstab._random import draw_entropy, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -50,17 +47,16 @@ from skstab._typing import (
 from skstab._undo import left_as_it_was
 from skstab.metrics import Measure, get_measure
 from skstab.model_selection._assess import halves_part
+from skstab.model_selection._meta_selector import MetaSelector
 from skstab.model_selection._pareto import ParetoRefit
-from skstab.model_selection._predictor import PredictorMixin
 from skstab.model_selection._repr import front_beside_diagram
 from skstab.model_selection._resampling import (
     classes_of,
     splits_of,
-    splitter_for,
     warn_if_folds_overlap,
 )
 from skstab.model_selection._scorers import column_name, listed_measures, tabulated
-from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
+from skstab.model_selection._scoring import check_scorer, score_names_of
 from skstab.model_selection._search_results import (
     choice_of,
     choose,
@@ -88,11 +84,7 @@ def _can_score(search: StabilitySearchCV) -> bool:
 
 
 class StabilitySearchCV(
-    PredictorMixin,
-    CallbackSupportMixin,
-    MetaEstimatorMixin,
-    SelectorMixin,
-    BaseEstimator,
+    MetaSelector,
 ):
     """Search for parameters by score and stability, with all candidates on the same resamples.
 
@@ -485,19 +477,6 @@ class StabilitySearchCV(
         self.best_estimator_ = fitted(estimator, X, y, **plan.fit_params)
         self._support = plan.read(self.best_estimator_, X, y).warned().used
 
-    def _splitter(self, y: Any = None, *, grouped: bool = False) -> Any:
-        entropy = getattr(self, "_entropy", 0)
-        return splitter_for(
-            self.cv,
-            y,
-            classifier=is_classifier(self.estimator),
-            grouped=grouped,
-            entropy=entropy,
-        )
-
-    def _scorer(self) -> Any:
-        return scorer_of(self.scoring, self.estimator, self.error_score)
-
     # -- the selector and the predictor --------------------------------------------------------------------------------
 
     def _get_support_mask(self) -> Any:
@@ -536,11 +515,6 @@ class StabilitySearchCV(
             self._fitted(), X, *(() if y is None else (y,)), **params
         )
         return found[self._axes[0]] if isinstance(found, dict) else found
-
-    @property
-    def classes_(self) -> Any:
-        """The class labels, where the estimator is a classifier."""
-        return self._fitted().classes_
 
     def plot(
         self,
@@ -590,43 +564,14 @@ class StabilitySearchCV(
             From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `score` to
             `score` of the scorer.
         """
-        splitter = self._splitter() if self.cv is None else self.cv
-        scoring = from_fit("score").add(caller="score", callee="score")
-        return (
-            MetadataRouter(owner=self)
-            .add(estimator=self.estimator, method_mapping=from_fit("fit"))
-            .add(splitter=splitter, method_mapping=from_fit("split"))
-            .add(scorer=self._scorer(), method_mapping=scoring)
+        return self._router(
+            estimator=from_fit("fit"),
+            splitter=from_fit("split"),
+            scorer=from_fit("score").add(caller="score", callee="score"),
         )
-
-    # Notebooks ask for either of these; scikit-learn gives its diagram where it is set to.
-
-    @property
-    def _repr_html_(self) -> Any:
-        diagram = super()._repr_html_
-        return (
-            (lambda: self._beside(diagram()))
-            if self.__sklearn_is_fitted__()
-            else diagram
-        )
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle and self.__sklearn_is_fitted__():
-            bundle["text/html"] = self._beside(bundle["text/html"])
-        return bundle
 
     def _beside(self, diagram: str) -> str:
         return front_beside_diagram(self.front_, *self._axes, diagram)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = deepcopy(inner.classifier_tags)
-        tags.regressor_tags = deepcopy(inner.regressor_tags)
-        tags.target_tags = deepcopy(inner.target_tags)
-        tags.input_tags = deepcopy(inner.input_tags)
-        return tags

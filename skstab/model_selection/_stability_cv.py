@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from copy import deepcopy
 from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import is_regressor
 from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skstab._checks import is_int, is_real, naming, run_settings_of
 from skstab._compat import (
-    CallbackSupportMixin,
     as_indexable,
     with_callbacks,
 )
@@ -41,7 +38,7 @@ from skstab._engine.work import (
     noise_scale,
     report_failures,
 )
-from skstab._pipelines import fitted, tags_of
+from skstab._pipelines import fitted
 from skstab._random import draw_entropy, random_parameters, seeded
 from skstab._routing import from_fit, routed_from_fit
 from skstab._typing import (
@@ -57,15 +54,14 @@ from skstab._typing import (
 )
 from skstab._undo import despite_interrupts, left_as_it_was
 from skstab.metrics import Measure, StabilityInterval, get_measure, stability_interval
-from skstab.model_selection._predictor import PredictorMixin
+from skstab.model_selection._meta_selector import MetaSelector
 from skstab.model_selection._repr import beside_diagram
 from skstab.model_selection._resampling import (
     classes_of,
     splits_of,
-    splitter_for,
     warn_if_folds_overlap,
 )
-from skstab.model_selection._scoring import check_scorer, score_names_of, scorer_of
+from skstab.model_selection._scoring import check_scorer, score_names_of
 from skstab.model_selection._validation import check_rows, check_stability_cv
 from skstab.model_selection._warm_start import (
     are_whole_batches,
@@ -81,11 +77,7 @@ if TYPE_CHECKING:
 
 
 class StabilityCV(
-    PredictorMixin,
-    CallbackSupportMixin,
-    MetaEstimatorMixin,
-    SelectorMixin,
-    BaseEstimator,
+    MetaSelector,
 ):
     """Run a feature selector across resamples of the data, and keep what each run selected.
 
@@ -521,21 +513,6 @@ class StabilityCV(
         predictions = np.asarray(self.estimator_.predict(X))
         return predictions if predictions.ndim == 1 else None
 
-    def _splitter(
-        self, y: Any = None, *, grouped: bool = False, entropy: Any = None
-    ) -> Any:
-        return splitter_for(
-            self.cv,
-            y,
-            classifier=is_classifier(self.estimator),
-            grouped=grouped,
-            perturb=self.perturb,
-            entropy=getattr(self, "_entropy", 0) if entropy is None else entropy,
-        )
-
-    def _scorer(self) -> Any:
-        return scorer_of(self.scoring, self.estimator, self.error_score)
-
     # -- the splitter --------------------------------------------------------------------------------------------------
 
     def split(
@@ -604,11 +581,6 @@ class StabilityCV(
 
     def _refitted(self) -> Any:
         return getattr(self, "estimator_", self.estimator)
-
-    @property
-    def classes_(self) -> Any:
-        """The class labels, where the estimator is a classifier."""
-        return self.estimator_.classes_
 
     # -- what the runs say ---------------------------------------------------------------------------------------------
 
@@ -766,35 +738,11 @@ class StabilityCV(
             From `fit` to `fit` of the estimator, `split` of the splitter and `score` of the scorer; from `split` to
             `split` of the splitter; from `score` to `score` of the estimator.
         """
-        return (
-            MetadataRouter(owner=self)
-            .add(
-                estimator=self.estimator,
-                method_mapping=from_fit("fit").add(caller="score", callee="score"),
-            )
-            .add(
-                splitter=self._splitter() if self.cv is None else self.cv,
-                method_mapping=from_fit("split").add(caller="split", callee="split"),
-            )
-            .add(scorer=self._scorer(), method_mapping=from_fit("score"))
+        return self._router(
+            estimator=from_fit("fit").add(caller="score", callee="score"),
+            splitter=from_fit("split").add(caller="split", callee="split"),
+            scorer=from_fit("score"),
         )
-
-    # Notebooks ask for either of these; scikit-learn gives its diagram where it is set to.
-
-    @property
-    def _repr_html_(self) -> Any:
-        diagram = super()._repr_html_
-        return (
-            (lambda: self._beside(diagram()))
-            if self.__sklearn_is_fitted__()
-            else diagram
-        )
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle and self.__sklearn_is_fitted__():
-            bundle["text/html"] = self._beside(bundle["text/html"])
-        return bundle
 
     def _beside(self, diagram: str) -> str:
         # The measure is that of the fit, whatever the parameter is by now.
@@ -806,12 +754,7 @@ class StabilityCV(
         return hasattr(self, "runs_")
 
     def __sklearn_tags__(self) -> Any:
-        tags, inner = super().__sklearn_tags__(), tags_of(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = deepcopy(inner.classifier_tags)
-        tags.regressor_tags = deepcopy(inner.regressor_tags)
-        tags.target_tags = deepcopy(inner.target_tags)
-        tags.input_tags = deepcopy(inner.input_tags)
+        tags = super().__sklearn_tags__()
         tags.input_tags.sparse &= self.perturb in (
             None,
             "seed",

@@ -113,3 +113,17 @@ def telling_block(plan, X, units):
         result._replace(outcomes={0: result.outcomes[0]._replace(scores=where)})
         for result in run_block(plan, X, units)
     ]
+
+
+class Mortal(SelectKBest):
+    """Kills its process, once in all, in the first fit on some of the rows."""
+
+    def __init__(self, k=3, mark="", n_rows=60):
+        super().__init__(k=k)
+        self.mark, self.n_rows = mark, n_rows
+
+    def fit(self, X, y):
+        if len(set(X[:, 0])) < self.n_rows and not os.path.exists(self.mark):
+            open(self.mark, "x").close()
+            os._exit(1)
+        return super().fit(X, y)
