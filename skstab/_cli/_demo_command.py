@@ -78,15 +78,15 @@ def _make_folder(folder: Path) -> Path:
 
 
 def _answers(report: StabilityReport) -> list[str]:
-    verdict, *others = report.answers()
-    features = others[0] if len(others) > 1 else ""
-    columns = {"score": report.scoring, "stability": "stability"}
-    table = report.frame[[*columns, "n_features"]].rename(columns=columns)
+    features = report.publication
+    table = report.frame[["score", "replication", "n_features"]].rename(
+        columns={"score": report.scoring, "replication": "stability, other data"}
+    )
     return [
         "1. Is there anything in the data?  2. Would other data give the same features?",
-        *_indented(verdict),
+        *_indented(" ".join(filter(None, (report.verdict, report.reason)))),
         "\n3. Which features can be reported?",
-        *_indented(features),
+        *_indented(features[:1].upper() + features[1:]),
         "\n4. What does it cost to choose more stably, or fewer features?",
         table.round(3).to_string(index_names=False),
         *_indented(report.recommendation.reason),

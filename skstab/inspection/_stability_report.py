@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from html import escape
 from importlib import resources
@@ -252,6 +252,20 @@ class StabilityReport:
             The paragraph, and after an empty line its references as BibTeX.
         """
         return methods_text(self)
+
+    def to_latex(self) -> str:
+        """Write the features to publish as a table for a paper.
+
+        Returns
+        -------
+        text : str
+            A `table` environment with a caption that says what the numbers are; no rows where nothing is published.
+        """
+        found = self._known_report
+        if not self.is_published:
+            nothing = f"Features to publish: {self.publication}"
+            found = replace(found, table=found.table.iloc[:0], sentence=nothing)
+        return found.to_latex()
 
     def html(self) -> str:
         """Render the page."""

@@ -19,6 +19,7 @@ from skstab.inspection._verdict import numbers
 from skstab.metrics import stability_in_words
 from skstab.model_selection import (
     BootstrapSplit,
+    Chance,
     SelectorComparison,
     assess_selector,
     compare_selectors,
@@ -28,6 +29,9 @@ from tests.inspection.page import Page
 
 ATTACK = '<script>document.title = "run"</script><img src=x onerror="document.title = 1"><a href="javascript:1">x</a>'
 N = 80
+NOTHING_FOUND = Chance(
+    np.ones(19), np.ones(19), 1.0, 1.0, np.ones(9), ignores_target=False
+)
 
 
 def table():
@@ -223,6 +227,16 @@ def test_the_paragraph_on_methods_says_what_was_done(report, page):
     assert all(one.startswith("@article{") for one in references)
     assert len(references) == 4
     assert text in " ".join(page.codes)
+
+
+def test_the_table_for_a_paper_is_that_of_the_features(report, page):
+    assert report.to_latex() == report.feature_report.to_latex()
+    assert report.to_latex() in page.codes
+    nothing = replace(
+        report, assessment=replace(report.assessment, chance=NOTHING_FOUND)
+    )
+    assert "none, since there is no signal" in nothing.to_latex()
+    assert "tabular" not in nothing.to_latex()
 
 
 def test_the_table_of_features_is_that_of_the_report(report):
