@@ -19,17 +19,18 @@ selection of features is, how precise that number is, and what stability costs i
 """
 _EXAMPLES = """\
 examples:
-  skstab demo                                       a tour on bundled data, in under a minute
-  skstab report patients.csv --target outcome       compare selectors on your data
-  skstab measure supports.csv                       stability of existing selections
-  skstab study runs.db                              what a checkpoint has, and what failed
+  skstab demo                                                  a tour on bundled data, in under a minute
+  skstab report skstab-demo/patients.csv --target diagnosis    the same for a table
+  skstab measure skstab-demo/supports.csv                      stability of existing selections
+  skstab study runs.db                                         what a checkpoint has, and what failed
 
 `skstab COMMAND --help` shows the options of a command.
 """
 _DEMO = """\
 Answer four questions about the breast cancer data that come with scikit-learn: is there anything in
 them, would other data give the same features, which features can be reported, and what does it cost
-in accuracy to choose more stably? Writes pictures and a report into a folder.
+in accuracy to choose more stably? Writes into a folder the page, the table and what the resamples
+selected: files for `skstab report` and `skstab measure`.
 """
 _DEMO_EXAMPLES = """\
 examples:
@@ -39,16 +40,17 @@ examples:
 _REPORT = """\
 Compare feature selectors on a table (CSV, TSV, TXT, .xlsx, Parquet or Feather), and write one HTML
 file that needs no network: whether there is anything to find and whether other data would agree,
-the features to publish, what else would do as well, how the selectors compare and which of them is
-recommended, if any, pictures, how it was done, and Python code that gives the same numbers.
+the features to publish as a picture and a table, what else would do as well, how the selectors
+compare and which of them is recommended, if any, how it was done, and Python code that gives the
+same page.
 
 Separator, decimal sign, encoding and compression are found from the file, and said. What may
 mislead (leaks, copies, unequal classes, patients with several rows, batches) is said first.
 
 Each selector is tried with a few settings on the same bootstrap samples, and scored on the rows
-that each sample left out (accuracy, balanced accuracy for unequal classes, R2, concordance). Its most
-stable setting whose score is within one standard error of its best is compared with the others'.
-With a single --selector, its settings are compared with each other. Settings that select nothing,
+that each sample left out (accuracy, balanced accuracy for unequal classes, R2, concordance). Those
+that score about as well as the best also run on pairs of halves of the rows; of these, the shortest
+list is recommended that is not shown to be less stable than the most stable one. With a single --selector, its settings are compared with each other. Settings that select nothing,
 or everything, are left out.
 
 Categories become columns of 0 and 1, with a separate one for missing values; missing numbers
@@ -57,7 +59,7 @@ value are left out; the report lists them with the reason. No file is replaced b
 """
 _REPORT_EXAMPLES = """\
 examples:
-  skstab report patients.csv --target outcome
+  skstab report skstab-demo/patients.csv --target diagnosis
   skstab report genes.parquet --target relapse --selector lasso --selector hybrid-rfe
   skstab report houses.tsv --target price --task regression --resamples 100 -o houses.html
   skstab report labor.csv --target befund --sep ';' --decimal , --encoding cp1252
@@ -81,9 +83,9 @@ Measures that do not apply are listed with the reason.
 """
 _MEASURE_EXAMPLES = """\
 examples:
-  skstab measure supports.csv
+  skstab measure skstab-demo/supports.csv
   skstab measure coefficients.csv --weights --json
-  skstab measure supports.csv --method conformal --level 0.9
+  skstab measure skstab-demo/supports.csv --method conformal --level 0.9
   skstab measure selected.csv --features 5000
 """
 _STUDY = """\
