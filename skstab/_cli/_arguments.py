@@ -48,10 +48,10 @@ Separator, decimal sign, encoding and compression are found from the file, and s
 mislead (leaks, copies, unequal classes, patients with several rows, batches) is said first.
 
 Each selector is tried with a few settings on the same bootstrap samples, and scored on the rows
-that each sample left out (accuracy, balanced accuracy for unequal classes, R2, concordance). Those
-that score about as well as the best also run on pairs of halves of the rows; of these, the shortest
-list is recommended that is not shown to be less stable than the most stable one. With a single --selector, its settings are compared with each other. Settings that select nothing,
-or everything, are left out.
+that each sample left out (accuracy, AUC for unequal classes, R2, concordance). Those that score
+about as well as the best also run on pairs of halves of the rows; of these, the shortest list is
+recommended that is not shown to be less stable than the most stable one. With a single --selector,
+its settings are compared with each other. Settings that select nothing, or everything, are left out.
 
 Categories become columns of 0 and 1, with a separate one for missing values; missing numbers
 get the median of each sample. Columns of dates, of identifiers, with one value, or with hardly any

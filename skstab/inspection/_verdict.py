@@ -97,7 +97,8 @@ def _against_chance(found: SelectorAssessment, scoring: str) -> str:
         said = said[:1].upper() + said[1:]
         if not np.isnan(chance.auc_pvalue):  # what the verdict rests on
             own, permuted = chance.auc, np.asarray(chance.aucs)
-            said += f"; area under the ROC curve on halves {own:.3f}"
+            if "AUC" not in scoring:
+                said += f"; AUC on halves of the rows {own:.3f}"
     n_reached = int(np.sum(permuted >= own))
     targets = plural(len(permuted), "permuted target")
     if n_reached:
