@@ -45,6 +45,7 @@ DEPENDENT = 1e-8  # share of a column's square that must be its own for it to en
 RIDGE = 1e-12  # share of the diagonal that is added to it
 ROUNDING = 1e-12  # rise of an objective, as a share of it, that may be a rounding error
 MOST_HALVINGS = 40
+FOUR = 4  # columns that enter at once
 
 
 class Sets(NamedTuple):
@@ -252,14 +253,19 @@ def _choose_active(
         for i in range(one.size[1] - 1, -1, -1):
             if one.w[one.active[i]] == 0 and one.active[i] >= penalty.n_free:
                 _remove(one, i)
-    for j in range(one.size[0]):
+    n_slots, n_new, n_back = one.size[0], 0, 0
+    new = np.empty(n_slots, dtype=np.intp)
+    for j in range(n_slots):
         if one.rank[j] < 0 and (one.w[j] != 0 or j < penalty.n_free):
-            _append(one, penalty, j, False)
-    n_before, most = one.size[1], len(one.w) if is_bold else 1
-    for j in range(one.size[0]):
-        wants_in = one.rank[j] < 0 and one.violation[j] > may_enter
-        if wants_in and one.size[1] < n_before + most:
-            _append(one, penalty, j, True)
+            new[n_back] = j
+            n_back += 1
+    _append(one, penalty, new[:n_back], False)
+    n_before = one.size[1]
+    for j in range(n_slots):
+        if one.rank[j] < 0 and one.violation[j] > may_enter:
+            new[n_new] = j
+            n_new += 1
+    _append(one, penalty, new[: n_new if is_bold else min(n_new, 1)], True)
     return one.size[1] > n_before or inside > limit
 
 
@@ -431,28 +437,74 @@ def row_of(one: One, i: int) -> Floats:
     return one.factor[start : start + i + 1]
 
 
-def _append(one: One, penalty: Penalty, j: int, must_be_independent: bool) -> bool:
-    """Add a column behind the active ones; False where it depends on them or there is no room."""
-    n, column = one.size[1], one.columns[j]
-    if (n + 1) * (n + 2) // 2 > len(one.factor):
-        return False
-    weighted = np.empty(len(column))
-    for i in range(len(column)):
-        weighted[i] = column[i] * one.frozen[i]
-    diagonal = dot(weighted, column) * (1 + RIDGE)
-    if j >= penalty.n_free:
-        diagonal += penalty.ridge
-    row, pivot = row_of(one, n), diagonal
-    for i in range(n):
+def _append(
+    one: One, penalty: Penalty, new: Indices, must_be_independent: bool
+) -> None:
+    """Add columns behind the active ones; not those that depend on them, where they must not, or have no room."""
+    n_rows = len(one.f)
+    weighted, rows = np.zeros((FOUR, n_rows)), np.zeros((FOUR, one.size[0]))
+    for start in range(0, len(new), FOUR):
+        some, n = new[start : start + FOUR], one.size[1]
+        for k in range(len(some)):
+            column = one.columns[some[k]]
+            for i in range(n_rows):
+                weighted[k, i] = column[i] * one.frozen[i]
+        n_known = n if len(some) > 2 else 0
+        for i in range(n_known):
+            other = row_of(one, i)
+            product = four_dots(weighted, one.columns[one.active[i]], n_rows)
+            known = four_dots(rows, other, i)
+            for k in range(FOUR):
+                rows[k, i] = (product[k] - known[k]) / other[i]
+        for k in range(len(some)):
+            _append_row(
+                one,
+                penalty,
+                some[k],
+                weighted[k],
+                rows[k],
+                n_known,
+                must_be_independent,
+            )
+
+
+def _append_row(
+    one: One,
+    penalty: Penalty,
+    j: int,
+    weighted: Floats,
+    row: Floats,
+    n_known: int,
+    must_be_independent: bool,
+) -> None:
+    """Add a column whose row of the triangle is known in its first places."""
+    n = one.size[1]
+    for i in range(n_known, n):
         other = row_of(one, i)
         product = dot(weighted, one.columns[one.active[i]])
         row[i] = (product - dot(row[:i], other[:i])) / other[i]
-        pivot -= row[i] * row[i]
-    if must_be_independent and pivot <= DEPENDENT * diagonal:
-        return False
-    row[n] = np.sqrt(max(pivot, RIDGE / 10 * diagonal))
-    one.active[n], one.rank[j], one.size[1] = j, n, n + 1
-    return True
+    diagonal = dot(weighted, one.columns[j]) * (1 + RIDGE)
+    if j >= penalty.n_free:
+        diagonal += penalty.ridge
+    pivot = diagonal - dot(row[:n], row[:n])
+    has_room = (n + 1) * (n + 2) // 2 <= len(one.factor)
+    if has_room and not (must_be_independent and pivot <= DEPENDENT * diagonal):
+        whole = row_of(one, n)
+        whole[:n] = row[:n]
+        whole[n] = np.sqrt(max(pivot, RIDGE / 10 * diagonal))
+        one.active[n], one.rank[j], one.size[1] = j, n, n + 1
+
+
+def four_dots(four: Floats, other: Floats, n: int) -> tuple[float, float, float, float]:
+    """`dot` of the first `n` numbers of four rows with others, which are read once."""
+    first, second, third, fourth = four[0], four[1], four[2], four[3]
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        a += first[i] * other[i]
+        b += second[i] * other[i]
+        c += third[i] * other[i]
+        d += fourth[i] * other[i]
+    return a, b, c, d
 
 
 def _remove(one: One, which: int) -> None:
