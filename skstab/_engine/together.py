@@ -95,6 +95,7 @@ def fit_together(
     y: Any,
     fit_params: dict[str, Any],
     last: LastCall | None = None,
+    found: LinearModels | None = None,
 ) -> list[Any] | None:
     """Fit a step with each setting of the parameters that it follows; None where that takes single fits.
 
@@ -110,6 +111,8 @@ def fit_together(
         Further parameters of `fit`.
     last : LastCall, default=None
         What calls for other steps on the same rows have left.
+    found : LinearModels, default=None
+        The models of a path, where it was followed together with those of other rows.
 
     Returns
     -------
@@ -123,7 +126,9 @@ def fit_together(
         known = fit_params.keys() <= {"sample_weight"}
         weight = fit_params.get("sample_weight")
         return (
-            _fit_path(step, values, X, y, weight, last or LastCall()) if known else None
+            _fit_path(step, values, X, y, weight, last or LastCall(), found)
+            if known
+            else None
         )
     if fit_params:
         return None
@@ -143,14 +148,22 @@ def fit_together(
 
 
 def _fit_path(
-    step: Any, values: Sequence[Any], X: Any, y: Any, sample_weight: Any, last: LastCall
+    step: Any,
+    values: Sequence[Any],
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    last: LastCall,
+    found: LinearModels | None,
 ) -> list[Any] | None:
     model = step.estimator if type(step) is SelectFromModel else step
     if y is None or (
         is_classifier(model) and len(np.unique(y)) < 2
     ):  # an error, which the model words itself
         return None
-    if prefers_reduced(model, X, sample_weight):
+    if found is not None:
+        pass
+    elif prefers_reduced(model, X, sample_weight):
         found = models_on_reduced(
             model, last(reduced_rows, X, y, model.fit_intercept), values
         )

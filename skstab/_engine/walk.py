@@ -49,6 +49,7 @@ class GridWalk:
     fit_params: dict[str, Any]
     last: LastCall | None = None
     prepared: Any = None  # the copy of a single estimator, before it is fitted
+    ahead: Any = None  # a path that was followed together with those of other resamples
 
     def prepare(self, families: Sequence[Family]) -> Any:
         """Make and return the copy of the estimator, if there is only one that is fitted as a whole."""
@@ -99,7 +100,8 @@ class GridWalk:
         if together is None:
             yield from (self._single(family, sibling, X) for sibling in family.siblings)
             return
-        seconds = (time.perf_counter() - start) / len(together)
+        ahead = self.ahead.seconds if self._is_ahead(family) else 0.0
+        seconds = (ahead + time.perf_counter() - start) / len(together)
         for sibling, step in zip(family.siblings, together, strict=True):
             try:
                 output = step.transform(X) if sibling.after else None
@@ -119,9 +121,13 @@ class GridWalk:
                 self.y,
                 self.fit_params,
                 self.last,
+                self.ahead.models if self._is_ahead(family) else None,
             )
         except Exception:  # noqa: BLE001  what is wrong with a candidate, its own fit says
             return None
+
+    def _is_ahead(self, family: Family) -> bool:
+        return self.ahead is not None and self.ahead.family is family
 
     def _single(self, family: Family, sibling: Sibling, X: Any) -> _FittedStep:
         start = time.perf_counter()

@@ -16,13 +16,14 @@ from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning, UnsetMetadataPassedError
 
 from skstab._compat import params_of_rows, take_rows
+from skstab._engine.ahead import Ahead, followed_together, shared_path
 from skstab._engine.candidates import (
     Candidate,
     Family,
     families_of,
     parts_of_grid,
 )
-from skstab._engine.job import Task
+from skstab._engine.job import Task, row_numbers
 from skstab._engine.outcomes import Run, fields_of, run_of
 from skstab._engine.row_scores import (
     RowScored,
@@ -32,6 +33,7 @@ from skstab._engine.row_scores import (
 )
 from skstab._engine.score_times import ScoreTimes
 from skstab._engine.walk import Fitted, GridWalk
+from skstab._linear_paths.shared_paths import N_TOGETHER, may_share
 from skstab._typing import IntArray
 from skstab._warnings import bounded, describe, warn_user
 from skstab.runs import (
@@ -116,6 +118,7 @@ class RunPlan:
         y_train = None if y is None else take_rows(y, task.train)
         params = params_of_rows(X, self.fit_params, task.train)
         walk = self.walk(y_train, task.seed, params)
+        walk.ahead = task.ahead
         left_out = None
         runs: dict[int, Run] = {}
         times = ScoreTimes()
@@ -142,13 +145,33 @@ class RunPlan:
             for candidate, seconds in times.each().items()
         }
 
-    def n_ahead(self, families: Any, X: Any) -> int:  # noqa: ARG002
-        """Each split is run by itself."""
-        return 1
+    def n_ahead(self, families: Sequence[Family], X: Any) -> int:
+        """How many splits are followed together, where all candidates are one path."""
+        path = shared_path(families)
+        if path is None or self.noise is not None:
+            return 1
+        allowed = set() if path.is_scaled else {"sample_weight"}
+        weight = self.fit_params.get("sample_weight")
+        may = self.fit_params.keys() <= allowed and may_share(path.model, X, weight)
+        return N_TOGETHER if may else 1
 
-    def ahead(self, families: Any, X: Any, y: Any, tasks: Sequence[Task]) -> Any:  # noqa: ARG002
-        """Nothing."""
-        return [None] * len(tasks)
+    def ahead(
+        self, families: Sequence[Family], X: Any, y: Any, tasks: Sequence[Task]
+    ) -> Sequence[Ahead | None]:
+        """The models of all candidates on several splits; None for splits that are followed one by one."""
+        path = shared_path(families)
+        if path is None:
+            return [None] * len(tasks)
+        trains = [row_numbers(task.train, X.shape[0], "cv") for task in tasks]
+        return followed_together(
+            path,
+            X,
+            y,
+            trains,
+            [task.split for task in tasks],
+            tasks[0].n_splits,
+            self.fit_params.get("sample_weight"),
+        )
 
     def together(self, candidates: Mapping[int, Candidate]) -> tuple[Family, ...]:
         """Put candidates together, so that what they share is fitted once."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CONSTANT",
     "CONVERGED",
     "GIVEN_UP",
     "Found",
@@ -45,6 +46,7 @@ DEPENDENT = 1e-8  # share of a column's square that must be its own for it to en
 RIDGE = 1e-12  # share of the diagonal that is added to it
 ROUNDING = 1e-12  # rise of an objective, as a share of it, that may be a rounding error
 MOST_HALVINGS = 40
+CONSTANT = 1e-13  # spread of a constant column, as a share of its mean
 FOUR = 4  # columns that enter at once
 
 
@@ -70,7 +72,7 @@ class Sets(NamedTuple):
     spread: Floats  # its standard deviation
     rank: Indices  # of a slot in the factor, -1 for none
     active: Indices  # slots in the order of the factor
-    size: Indices  # of each resample: how many slots, how many are active, how many features are in
+    size: Indices  # of each resample: how many slots, how many are active, how many features are in; steps taken
 
 
 class One(NamedTuple):
@@ -157,6 +159,7 @@ def _settle(
     target = np.empty(len(one.w))
     move = np.empty(len(one.w))
     for _ in range(most):
+        one.size[3] += 1
         largest, inside = _measure(one, penalty)
         if largest <= limit[0]:
             gap = _gap_to_the_first(one, penalty)
@@ -582,28 +585,40 @@ def admit(
     j_of: Indices,
     part: Floats,
     part_of: Indices,
+    is_scaled: bool,
     is_centred: bool,
 ) -> None:
-    """Gather columns, each a row of `part`: the rows of a resample, less their mean where the intercept is free."""
+    """Gather columns, each a row of `part`: the rows of a resample.
+
+    They are standardised by the rows that were drawn, if scaled, and then less their weighted mean, if centred.
+    """
     n_rows = sets.rows.shape[1]
     for i in range(len(b_of)):
         b = b_of[i]
         slot = sets.size[b, 0]
-        source, column = part[part_of[i]], sets.columns[b, slot]
-        total, mean, weight = 0.0, 0.0, 0.0
+        source, column, share = part[part_of[i]], sets.columns[b, slot], sets.share[b]
         for row in range(n_rows):
-            value = source[sets.rows[b, row]]
-            column[row] = value
-            mean += sets.share[b, row] * value
-            total += sets.weight[b, row] * value
-            weight += sets.weight[b, row]
-        middle = total / weight if is_centred else 0.0
+            column[row] = source[sets.rows[b, row]]
+        mean = dot(column, share)
         square = 0.0
         for row in range(n_rows):
-            square += sets.share[b, row] * (column[row] - mean) ** 2
+            square += share[row] * (column[row] - mean) ** 2
+        spread = np.sqrt(square)
+        if is_scaled:
+            # What rounding leaves of a constant is no spread.
+            unit = spread if spread > CONSTANT * abs(mean) else np.inf
+            for row in range(n_rows):
+                column[row] = (column[row] - mean) / unit
+            spread = spread / unit
+        total, weight = 0.0, 0.0
+        for row in range(n_rows):
+            total += sets.weight[b, row] * column[row]
+            weight += sets.weight[b, row]
+        middle = total / weight if is_centred else 0.0
+        for row in range(n_rows):
             # Rows that fill up have no weight.
             column[row] = column[row] - middle if sets.weight[b, row] > 0 else 0.0
-        sets.middle[b, slot], sets.spread[b, slot] = middle, np.sqrt(square)
+        sets.middle[b, slot], sets.spread[b, slot] = middle, spread
         sets.place[b, slot], sets.rank[b, slot], sets.w[b, slot] = j_of[i], -1, 0.0
         sets.size[b, 0] = slot + 1
 
@@ -673,21 +688,41 @@ class Found(NamedTuple):
     spreads: Floats
     shifts: Floats  # resamples × penalties
     constants: Floats  # coefficients of the intercept
+    gaps: Floats  # the duality gaps of squared losses
+    n_steps: Indices
     ends: Indices
 
 
-def record(sets: Sets, which: Indices, at: Indices, found: Found) -> None:
-    """Note the columns of resamples, each behind those of its penalties before."""
+def record(
+    sets: Sets, which: Indices, at: Indices, found: Found, goals: Goals, outside: Floats
+) -> None:
+    """Note the columns of resamples, each behind those of its penalties before.
+
+    `outside` is how much the columns that are not gathered are pulled at most, where that is more than the penalty.
+    """
     for b in which:
-        n, shift = found.n_found[b], 0.0
+        n, step, shift = found.n_found[b], at[b], 0.0
+        size, square, excess = 0.0, 0.0, outside[b]
         for j in range(sets.size[b, 0]):
-            if sets.w[b, j] != 0 and sets.place[b, j] >= 0:
-                found.places[b, n], found.coefs[b, n] = sets.place[b, j], sets.w[b, j]
+            w, place = sets.w[b, j], sets.place[b, j]
+            if place >= 0:
+                excess = max(excess, abs(sets.gradient[b, j]))
+            if w != 0 and place >= 0:
+                found.places[b, n], found.coefs[b, n] = place, w
                 found.spreads[b, n] = sets.spread[b, j]
-                shift += sets.middle[b, j] * sets.w[b, j]
+                shift += sets.middle[b, j] * w
+                size += abs(w)
+                square += w * w
                 n += 1
-        found.n_found[b] = n
-        found.ends[b, at[b]] = n
-        found.shifts[b, at[b]] = shift
+        found.n_found[b], found.ends[b, step], found.shifts[b, step] = n, n, shift
         if sets.size[b, 0] > 0 and sets.place[b, 0] < 0:
-            found.constants[b, at[b]] = sets.w[b, 0]
+            found.constants[b, step] = sets.w[b, 0]
+        # As `duality_gap` defines it.
+        bend, ridge = goals.bend[b], goals.ridge[b]
+        scale = bend / max(bend, excess)
+        lengths = 2 * sets.loss[b] + ridge * square
+        product = -dot(sets.slope[b], sets.target[b])
+        gap = (1 + scale**2) / 2 * lengths + bend * size - scale * product
+        found.gaps[b, step] = gap
+        found.n_steps[b, step] = sets.size[b, 3]
+        sets.size[b, 3] = 0

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
 from skstab._linear_paths.active_set import SQUARED, Rows
-from skstab._linear_paths.active_sets import CONVERGED, Found, Goals, Sets
+from skstab._linear_paths.active_sets import CONSTANT, CONVERGED, Found, Goals, Sets
 from skstab._linear_paths.fast import compiled_active_sets, has_compiler
 from skstab._linear_paths.linear_models import (
     PARAMETERS,
@@ -49,6 +50,8 @@ _AT_ONCE = 1000  # columns that a resample gathers at once
 _ROOM = 2**23  # numbers that the columns of a block have room for in the beginning
 _FLOOR = 1e-13
 _TIE = 1e-10
+_TINY = 1e-300
+_ROUGH = 1e-4  # share of a mean square that is left as a variance, below which single precision is too rough
 _SINGLE = float(np.finfo(np.float32).eps)
 
 
@@ -79,6 +82,7 @@ def paths_of_resamples(
     splits: Sequence[int],
     n_splits: int,
     *,
+    is_scaled: bool = False,
     sample_weight: Any = None,
     goes_on: Callable[[int, Indices], bool] | None = None,
 ) -> list[FoundPath | None]:
@@ -98,6 +102,8 @@ def paths_of_resamples(
         The number of each among all `n_splits`. They belong to one block of `N_TOGETHER`: those from a multiple on.
     n_splits : int
         How many there are in all.
+    is_scaled : bool, default=False
+        Whether the model is behind a step that `standardises`.
     sample_weight : array-like, default=None
         Weights of the rows.
     goes_on : callable, default=None
@@ -123,8 +129,8 @@ def paths_of_resamples(
     centred = next(iter(resamples.values())).objective.free_intercept
     numbers = list(resamples)
     found = shared_paths(
-        Table(known, is_centred=centred),
-        Settings(estimator.tol, estimator.max_iter),
+        Table(known, is_centred=centred or is_scaled),
+        Settings(estimator.tol, estimator.max_iter, is_scaled),
         list(resamples.values()),
         [splits[number] - first for number in numbers],
         goes_on=goes_on and (lambda b, columns: goes_on(numbers[b], columns)),
@@ -132,6 +138,11 @@ def paths_of_resamples(
     for number, path in zip(numbers, found, strict=True):
         nothing[number] = path
     return nothing
+
+
+def standardises(step: Any) -> bool:
+    """Whether a step, not fitted, subtracts means and divides by standard deviations, and does nothing else."""
+    return type(step) is StandardScaler and step.with_mean and step.with_std
 
 
 def _dense(X: Any) -> Any:
@@ -202,6 +213,7 @@ class Resample(NamedTuple):
     counts: Floats
     objective: Objective
     penalties: Floats
+    middle: float  # the mean of the target
 
     @classmethod
     def of(
@@ -216,14 +228,18 @@ class Resample(NamedTuple):
         targets = np.empty(n_rows)
         targets[train] = target
         of_rows = Rows(kind, targets[rows], whole)
-        return cls(rows, counts[rows], objective._replace(rows=of_rows), penalties)
+        # As scikit-learn computes it, so that all models without features are the same to the last digit.
+        middle = float(np.average(target, weights=weight))
+        whole_objective = objective._replace(rows=of_rows)
+        return cls(rows, counts[rows], whole_objective, penalties, middle)
 
 
 class Settings(NamedTuple):
-    """Where the solver stops."""
+    """Where the solver stops, and whether each resample standardises its columns before."""
 
     tol: float
     max_iter: int
+    is_scaled: bool = False
 
 
 class FoundPath(NamedTuple):
@@ -234,6 +250,8 @@ class FoundPath(NamedTuple):
     spreads: Floats  # standard deviations among the rows that were drawn
     ends: Indices
     intercepts: Floats
+    n_steps: Indices
+    gaps: Floats  # the duality gaps of squared losses, by row; NaN for others
 
 
 def shared_paths(
@@ -251,7 +269,7 @@ def shared_paths(
     table : Table
         Its columns.
     settings : Settings
-        Where the solver stops.
+        Where the solver stops, and what it is given.
     resamples : sequence of Resample
         The rows.
     positions : sequence of int
@@ -283,6 +301,9 @@ class _Block:
         self.compiled = compiled_active_sets()
         self.positions = np.asarray(positions, dtype=np.intp)
         self.size = size = len(resamples)
+        self.is_scaled = settings.is_scaled
+        self.middle = np.zeros(size)  # of the targets
+        self.n_drawn = np.array([one.counts.sum() for one in resamples])
         n_rows = max(len(one.rows) for one in resamples)
         self.sets = _sets_of(size, _room(size, n_rows), n_rows)
         for b, one in enumerate(resamples):
@@ -290,16 +311,22 @@ class _Block:
             self.sets.rows[b, :n] = one.rows
             self.sets.share[b, :n] = one.counts / one.counts.sum()
             _, self.sets.target[b, :n], self.sets.weight[b, :n] = one.objective.rows
+            if self.kind == SQUARED and self.model.free_intercept:
+                self.middle[b] = one.middle
+                self.sets.target[b, :n] -= one.middle
         penalties = np.array([one.penalties for one in resamples])
         self.bends = penalties * self.model.l1_ratio
         self.ridges = penalties - self.bends
         self.is_gathered = np.zeros((size, len(table.scale)), dtype=bool)
+        self.scale = table.scale  # what correlations are multiplied by to be pulls
         self.slopes = np.zeros((N_TOGETHER, table.X.shape[0]), dtype=np.float32)
         self.length = np.zeros(size)
         # A parabola is solved exactly in any case, so that there the limit decides only which columns are seen to.
         self.tol = settings.tol / 10 if self.kind == SQUARED else settings.tol
         self.most = settings.max_iter if self.kind == SQUARED else _MOST_STEPS
         self.found = _found_of(size, self.bends.shape[1])
+        if self.is_scaled:
+            self._standardise()
         self._begin()
 
     def _begin(self) -> None:
@@ -317,7 +344,8 @@ class _Block:
         if self.kind == SQUARED:
             sets.frozen[:] = sets.weight
         is_free = self.model.free_intercept
-        self.unit = 1.0 + self.table.largest if is_free else self.model.constant
+        largest = np.sqrt(sets.f.shape[1]) if self.is_scaled else self.table.largest
+        self.unit = 1.0 + largest if is_free else self.model.constant
         if self.unit:
             sets.columns[:, 0] = np.where(sets.weight > 0, self.unit, 0.0)
             sets.place[:, 0], sets.size[:, 0] = -1, 1
@@ -328,7 +356,7 @@ class _Block:
         if is_free:
             self._settle(everyone)
         self._look(everyone)
-        pull = np.abs(self.correlation[self.positions]) * self.table.scale
+        pull = np.abs(self.correlation) * self.scale
         self.strongest = pull.max(axis=1, initial=0.0) * self.length
         self.goals = self.goals._replace(least=_TIE * self.strongest)
 
@@ -354,7 +382,9 @@ class _Block:
             is_settled = np.ones(self.size, dtype=bool)
             is_settled[pairs.b_of[is_missed]] = False
             settled = which[is_settled[which]]
-            self._record(settled, at)
+            outside = np.zeros(self.size)
+            np.maximum.at(outside, pairs.b_of, pairs.pull)
+            self._record(settled, at, outside)
             at[settled] += 1
             is_over = at >= self.bends.shape[1]
             if goes_on is not None:
@@ -393,20 +423,52 @@ class _Block:
         self.length[which] = self.compiled.scatter(
             self.sets, which, self.positions, self.slopes
         )
-        self.correlation: Singles = self.slopes @ self.table.single
+        correlation: Singles = (self.slopes @ self.table.single)[self.positions]
+        if self.is_scaled:
+            sums = self.sets.slope.sum(axis=1) / np.maximum(self.length, _TINY)
+            correlation -= sums[:, None].astype(np.float32) * self.means
+            correlation *= self.inverse
+        self.correlation = correlation
+
+    def _standardise(self) -> None:
+        """Find the means and the standard deviations of all columns on each resample, in units of the table."""
+        single = self.table.single
+        drawn = np.zeros((N_TOGETHER, len(single)), dtype=np.float32)
+        for b, position in enumerate(self.positions):
+            drawn[position, self.sets.rows[b]] = self.sets.share[b]
+        means, squares = (
+            (drawn @ part)[self.positions] for part in (single, single**2)
+        )
+        variances = squares - means**2
+        # What single precision cannot tell from a constant.
+        b_of, j_of = np.nonzero(variances <= _ROUGH * squares)
+        columns, place = self._distinct(j_of)
+        part = self.table.columns(columns)
+        for b in np.unique(b_of):
+            those = (b_of == b).nonzero()[0]
+            rows = part[np.ix_(place[those], self.sets.rows[b])]
+            spreads = _centred_and_spreads(rows, self.sets.share[b])[1]
+            length = np.maximum(self.table.scale[j_of[those]], _TINY)
+            variances[b, j_of[those]] = (spreads / length) ** 2
+        deviations = np.sqrt(variances)
+        is_zero = deviations == 0
+        inverse = np.where(is_zero, 0.0, 1 / np.where(is_zero, 1.0, deviations))
+        self.scale = inverse.max(axis=0).astype(np.float64)
+        self.means = means
+        largest = np.where(self.scale > 0, self.scale, 1.0).astype(np.float32)
+        self.inverse = inverse / largest
 
     def _pairs(self, which: Indices, threshold: Floats) -> _Pairs:
         """Columns that are not gathered and may be pulled by a threshold or more."""
         is_zero = self.length == 0
         low = np.where(is_zero, np.inf, threshold / np.where(is_zero, 1.0, self.length))
-        table = self.table
         b_of, j_of, pull = self.compiled.pairs_above(
-            self.correlation[self.positions],
-            table.scale,
+            self.correlation,
+            self.scale,
             self.is_gathered,
             which,
             low,
-            table.slack,
+            self.table.slack,
         )
         return _Pairs(b_of, j_of, pull * self.length[b_of])
 
@@ -417,7 +479,7 @@ class _Block:
         is_empty = self.sets.size[:, 2] == 0
         bend, limit = self.goals.bend, self.goals.limit
         threshold = bend + np.where(is_empty, self.goals.least, limit)
-        error = self.table.slack * self.table.scale[j_of] * self.length[b_of]
+        error = self.table.slack * self.scale[j_of] * self.length[b_of]
         is_missed: NDArray[np.bool_] = pull > threshold[b_of]
         is_near = (np.abs(pull - threshold[b_of]) <= error).nonzero()[0]
         if len(is_near):
@@ -434,6 +496,9 @@ class _Block:
             those = (b_of == b).nonzero()[0]
             rows = part[np.ix_(place[those], self.sets.rows[b])]
             weight, slope = self.sets.weight[b], self.sets.slope[b]
+            if self.is_scaled:
+                rows, spreads = _centred_and_spreads(rows, self.sets.share[b])
+                rows /= np.where(spreads > 0, spreads, np.inf)[:, None]
             if self.model.free_intercept:
                 rows -= (rows @ weight / weight.sum())[:, None]
             pull[those] = np.abs(rows @ slope)
@@ -456,7 +521,7 @@ class _Block:
         columns, part_of = self._distinct(pairs.j_of)
         part, is_centred = self.table.columns(columns), self.model.free_intercept
         self.compiled.admit(
-            self.sets, pairs.b_of, pairs.j_of, part, part_of, is_centred
+            self.sets, pairs.b_of, pairs.j_of, part, part_of, self.is_scaled, is_centred
         )
 
     def _distinct(self, j_of: Indices) -> tuple[Indices, Indices]:
@@ -467,11 +532,11 @@ class _Block:
         place[columns] = np.arange(len(columns))
         return columns, place[j_of]
 
-    def _record(self, which: Indices, at: Indices) -> None:
+    def _record(self, which: Indices, at: Indices, outside: Floats) -> None:
         wanted = int(self.found.n_found.max() + self.sets.size[:, 2].max())
         if wanted > self.found.places.shape[1]:
             self.found = _with_more_found(self.found, 2 * wanted)
-        self.compiled.record(self.sets, which, at, self.found)
+        self.compiled.record(self.sets, which, at, self.found, self.goals, outside)
 
     def _last_columns(self, b: int, at: int) -> Indices:
         start = self.found.ends[b, at - 1] if at else 0
@@ -482,13 +547,26 @@ class _Block:
         ends, places = found.ends[b, :n_done], found.places[b, :n]
         step = np.searchsorted(ends, np.arange(n), side="right")
         order = np.lexsort([places, step])
+        own = self.unit * found.constants[b, :n_done] - found.shifts[b, :n_done]
+        own[np.diff(ends, prepend=0) == 0] *= self.kind != SQUARED
         return FoundPath(
             places[order],
             found.coefs[b, order],
             found.spreads[b, order],
             ends,
-            self.unit * found.constants[b, :n_done] - found.shifts[b, :n_done],
+            self.middle[b] + own,
+            found.n_steps[b, :n_done],
+            found.gaps[b, :n_done]
+            / (self.n_drawn[b] if self.kind == SQUARED else np.nan),
         )
+
+
+def _centred_and_spreads(rows: Floats, share: Floats) -> tuple[Floats, Floats]:
+    """Each row less its mean, and its standard deviation, as drawn; zero where it is constant."""
+    means = rows @ share
+    rows = rows - means[:, None]
+    spreads = np.sqrt(rows**2 @ share)
+    return rows, np.where(spreads > CONSTANT * np.abs(means), spreads, 0.0)
 
 
 class _Pairs(NamedTuple):
@@ -533,7 +611,7 @@ def _sets_of(size: int, n_slots: int, n_rows: int) -> Sets:
         spread=np.zeros(by_slot),
         rank=np.full(by_slot, -1),
         active=np.zeros(by_slot, dtype=np.intp),
-        size=np.zeros((size, 3), dtype=np.intp),
+        size=np.zeros((size, 4), dtype=np.intp),
     )
 
 
@@ -560,6 +638,8 @@ def _found_of(size: int, n_penalties: int) -> Found:
         np.empty(room),
         np.zeros(by_penalty),
         np.zeros(by_penalty),
+        np.zeros(by_penalty),
+        np.zeros(by_penalty, dtype=np.intp),
         np.zeros(by_penalty, dtype=np.intp),
     )
 

@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from skstab._linear_paths.duality import duality_gap
 from skstab._linear_paths.linear_models import (
     linear_models,
     objectives_of,
@@ -79,11 +82,11 @@ def strong_value(model, X, y):
     return pull / len(y) if isinstance(model, Lasso) else 1 / (2 * pull)
 
 
-def followed(model, X, resamples, positions=None, **options):
+def followed(model, X, resamples, positions=None, is_scaled=False, **options):
     objective = resamples[0].objective
     return shared_paths(
-        Table(X, is_centred=objective.free_intercept),
-        Settings(model.tol, model.max_iter),
+        Table(X, is_centred=objective.free_intercept or is_scaled),
+        Settings(model.tol, model.max_iter, is_scaled),
         resamples,
         range(len(resamples)) if positions is None else positions,
         **options,
@@ -162,6 +165,57 @@ def test_models_are_those_of_paths_of_single_resamples(name):
         assert_allclose(coefs, single.coefs[:, 0], atol=1e-4)
         assert_array_equal(coefs != 0, single.coefs[:, 0] != 0)
         assert_allclose(path.intercepts, single.intercepts[:, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_standardised_columns_are_those_of_the_scaler_of_each_resample(name):
+    rng, model = np.random.default_rng(11), MODELS[name]
+    X = np.column_stack([table(rng, 40, 10, -30.0), np.eye(40)[3]])  # a rare one
+    X[:, 1] += 0.5 * rng.standard_normal(40)
+    y = target_of(model, rng, X)
+    drawn, values, resamples = resamples_of(model, rng, X / X.std(), y, 6)
+    paths = followed(model, X, resamples, is_scaled=True)
+    for path, rows in zip(paths, drawn, strict=True):
+        scaled = StandardScaler().fit_transform(X[rows])
+        single = linear_models(model, scaled, y[rows], values)
+        coefs = coefs_of(path, X.shape[1])
+        assert_allclose(coefs, single.coefs[:, 0], atol=1e-4)
+        assert_array_equal(coefs != 0, single.coefs[:, 0] != 0)
+        assert_allclose(path.intercepts, single.intercepts[:, 0], atol=1e-4)
+        assert_allclose(path.spreads, 1)
+
+
+@pytest.mark.parametrize("name", ["lasso", "lasso through the origin", "elastic net"])
+def test_duality_gaps_are_those_of_the_coefficients(name):
+    rng, model = np.random.default_rng(12), MODELS[name]
+    X = rng.standard_normal((40, 12))
+    y = target_of(model, rng, X) + 100
+    drawn, values, resamples = resamples_of(model, rng, X, y, 4)
+    loose = clone(model).set_params(tol=1e-2)
+    for path, rows in zip(followed(loose, X, resamples), drawn, strict=True):
+        coefs = coefs_of(path, 12)
+        for coef, value, gap in zip(coefs, values, path.gaps, strict=True):
+            middle = model.fit_intercept
+            columns = X[rows] - middle * X[rows].mean(axis=0)
+            target = y[rows] - middle * y[rows].mean()
+            residual = target - columns @ coef
+            bend = value * len(rows) * model.l1_ratio
+            ridge = value * len(rows) * (1 - model.l1_ratio)
+            pull = columns.T @ residual
+            expected = duality_gap(
+                coef, residual @ residual, residual @ target, pull, bend, ridge
+            )
+            assert_allclose(gap, expected / len(rows), rtol=1e-3, atol=1e-7)
+    assert (path.n_steps > 0).all()
+
+
+def test_a_model_without_features_has_the_mean_as_scikit_learn_computes_it():
+    rng, model = np.random.default_rng(13), MODELS["lasso"]
+    X, y = rng.standard_normal((31, 5)), rng.standard_normal(31) + 7
+    rows = rng.choice(31, 31)
+    (objective,) = objectives_of(model, y[rows], 31)
+    (path,) = followed(model, X, [Resample.of(rows, 31, objective, np.array([1e4]))])
+    assert path.intercepts[0] == Lasso(alpha=1e3).fit(X[rows], y[rows]).intercept_
 
 
 def test_spreads_are_standard_deviations_among_the_rows_drawn():
