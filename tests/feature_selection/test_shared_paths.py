@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
@@ -24,6 +26,7 @@ from skstab._linear_paths.shared_paths import (
     shared_paths,
 )
 from skstab.feature_selection import StabilitySelection
+from skstab.model_selection import BootstrapSplit, StabilitySearchCV
 
 MODELS = {
     "lasso": Lasso(tol=1e-6),
@@ -332,3 +335,38 @@ def test_subsamples_without_a_problem_of_their_own_are_left_to_single_paths(shar
     selection(MODELS["logistic"], resampling=halves).fit(X, y)
     assert shared == [n_classes.count(2)]
     assert 1 in n_classes
+
+
+# -- in searches -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["model", "scaled", "selector"])
+def test_a_search_finds_what_single_paths_find(kind, dtype, shared, monkeypatch):
+    rng = np.random.default_rng(14)
+    model = MODELS["logistic with a penalised intercept"]
+    X = (rng.standard_normal((60, 12)) + 1).astype(dtype)
+    y = target_of(model, rng, X)
+    wholes = {
+        "model": (model, "C"),
+        "scaled": (make_pipeline(StandardScaler(), model), "logisticregression__C"),
+        "selector": (SelectFromModel(model), "estimator__C"),
+    }
+    whole, name = wholes[kind]
+    grid = {name: [0.3, 0.15, 0.6, 0.2]}  # in any order
+    cv = BootstrapSplit(7, random_state=0)
+
+    def table():
+        scoring = None if kind != "selector" else lambda *_: 0.0
+        search = StabilitySearchCV(whole, grid, cv=cv, scoring=scoring)
+        return search.fit(X, y)
+
+    together = table()
+    assert shared == [7]
+    monkeypatch.setattr("skstab._engine.work.may_share", lambda *_: False)
+    one_by_one = table()
+    assert shared == [7]
+    for column in ("mean_test_score", "mean_test_nogueira", "mean_test_n_features"):
+        assert_allclose(
+            together.cv_results_[column], one_by_one.cv_results_[column], atol=1e-6
+        )
