@@ -228,5 +228,6 @@ def main(quick, level, strict):
 
 if __name__ == "__main__":
     if "--verdicts" in sys.argv:
-        sys.exit(verdicts(8 if "--quick" in sys.argv else 100))
+        chosen = [kind for kind in VERDICTS if kind in sys.argv]
+        sys.exit(verdicts(8 if "--quick" in sys.argv else 100, chosen))
     main("--quick" in sys.argv, "--level" in sys.argv, "--strict" in sys.argv)

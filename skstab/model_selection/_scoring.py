@@ -6,10 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import check_scoring, get_scorer_names, roc_auc_score
+from sklearn.metrics import check_scoring, get_scorer_names
 
 from skstab._checks import naming
 from skstab._compat import take_rows
+from skstab._typing import BoolArray, FloatArray
 from skstab.metrics import measure_table
 
 __all__ = [
@@ -94,11 +95,21 @@ def class_auc(estimator: Any, X: Any, y: Any) -> float:
     if values.shape[1] != len(classes):
         raise ValueError("decision values must be one for each class")
     areas = [
-        roc_auc_score(labels == label, values[:, column])
+        _area(values[:, column], labels == label)
         for column, label in enumerate(classes)
-        if 0 < np.sum(labels == label) < len(labels)
+        # Of two classes both have the same.
+        if 0 < np.sum(labels == label) < len(labels) and (column or len(classes) > 2)
     ]
     return float(np.mean(areas)) if areas else np.nan
+
+
+def _area(values: FloatArray, is_in: BoolArray) -> float:
+    """Share of the pairs of a row in a class and one outside that are in order; ties count half."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    n_in = int(is_in.sum())
+    n_out = len(is_in) - n_in
+    return float((ranks[is_in].sum() - n_in * (n_in + 1) / 2) / (n_in * n_out))
 
 
 def own_score(estimator: Any, X: Any, y: Any) -> float:
