@@ -122,7 +122,7 @@ def report(
     >>> data = load_iris(as_frame=True)
     >>> page = report(data.data, data.target, selectors=["lasso", "k-best"], n_resamples=10, random_state=0)
     >>> page.assessment.verdict
-    'signal, stable'
+    'signal, stability unclear'
 
     With the extra `report`, `page.save("report.html")` writes the page, and a notebook shows it.
     """

@@ -102,7 +102,8 @@ class Chance:
     >>> import numpy as np
     >>> from skstab.model_selection import Chance
     >>> Chance(np.array([0.1, 0.0]), np.array([0.5, 0.52]), 1 / 3, 2 / 3, np.array([0.2, 0.3]), False)
-    Chance(stability 0.05, score 0.510 with permuted targets; p = 0.333 for stability, p = 0.667 for the score)
+    Chance(stability 0.050, score 0.510 with permuted targets; none of 2 permutations did as well in stability, 1 of 2
+    permutations did as well in score)
     """
 
     stabilities: FloatArray
@@ -117,17 +118,22 @@ class Chance:
     auc_pvalue: float = np.nan
 
     def __repr__(self) -> str:
-        said = [f"stability {self.stabilities.mean():.2f}"]
-        tests = [f"p = {self.stability_pvalue:.3f} for stability"]
+        said, counts = [], []
         for name, found, pvalue in (
+            ("stability", self.stabilities, self.stability_pvalue),
             ("score", self.scores, self.score_pvalue),
             ("AUC", self.aucs, self.auc_pvalue),
         ):
             if not np.isnan(pvalue):
                 said.append(f"{name} {np.mean(found):.3f}")
-                what = "the score" if name == "score" else name
-                tests.append(f"p = {pvalue:.3f} for {what}")
-        return f"Chance({', '.join(said)} with permuted targets; {', '.join(tests)})"
+                counts.append(f"{_did_as_well(pvalue, len(found))} in {name}")
+        return f"Chance({', '.join(said)} with permuted targets; {', '.join(counts)})"
+
+
+def _did_as_well(pvalue: float, n_permutations: int) -> str:
+    """How many permutations reached as much: so few give no p-value worth its digits."""
+    n_reached = round(pvalue * (1 + n_permutations)) - 1
+    return f"{n_reached or 'none'} of {n_permutations} permutations did as well"
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +190,7 @@ class SelectorAssessment:
     >>> isinstance(found, SelectorAssessment)
     True
     >>> found.verdict
-    'signal, stable'
+    'signal, stability unclear'
     """
 
     measure: Measure
@@ -342,13 +348,10 @@ class _Evidence(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """The value, that of chance, and how many permutations reached as much, since so few give no p-value."""
-        n_reached = round(self.pvalue * (1 + self.n_permutations)) - 1
+        """The value, that of chance, and how many permutations reached as much."""
         beside = "" if self.beside is None else f"; {self.beside}"
-        return (
-            f"{self.value} against {self.chance}; {n_reached or 'none'} of {self.n_permutations} permutations did as "
-            f"well{beside}"
-        )
+        counted = _did_as_well(self.pvalue, self.n_permutations)
+        return f"{self.value} against {self.chance}; {counted}{beside}"
 
 
 def _evidence(found: SelectorAssessment) -> _Evidence:
