@@ -33,14 +33,13 @@ from skstab.inspection._stability_map import FeatureStabilityMapDisplay
 from skstab.inspection._stability_report import StabilityReport
 from skstab.inspection._substitutes import substitutes
 from skstab.inspection._support_raster import SupportRasterDisplay
-from skstab.model_selection import DecoyEvidence, decoy_evidence
+from skstab.model_selection import decoy_evidence
 
 __all__ = [
     "CalibrationDisplay",
     "CoSelection",
     "CoSelectionDisplay",
     "CohortComparisonDisplay",
-    "DecoyEvidence",
     "FeatureEvidenceDisplay",
     "FeatureReport",
     "FeatureStabilityMapDisplay",

@@ -76,7 +76,7 @@ class DecoyEvidence:
     --------
     >>> from sklearn.datasets import make_regression
     >>> from sklearn.linear_model import Lasso
-    >>> from skstab.inspection import DecoyEvidence, decoy_evidence
+    >>> from skstab.model_selection import DecoyEvidence, decoy_evidence
     >>> X, y = make_regression(80, 10, n_informative=2, noise=5, random_state=0)
     >>> evidence = decoy_evidence(Lasso(alpha=5), X, y, random_state=0)
     >>> isinstance(evidence, DecoyEvidence)

@@ -426,7 +426,7 @@ def multiverse(
 
     Notes
     -----
-    With z the 0/1 vector of what a run selects and D the mean of ½|z − z'|² over pairs of runs, divided by that of
+    With z the 0/1 vector of what a run selects and D the mean of ½‖z − z'‖² over pairs of runs, divided by that of
     random selections k̄(1 − k̄/d), 1 − D is Nogueira's stability Φ for these pairs. There are four kinds of pairs: runs
     that differ in the seed alone (D_s), in the resample (D_r), in the pipeline (D_c), and in both (D_rc). Then
 
