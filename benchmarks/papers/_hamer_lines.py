@@ -36,8 +36,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from skstab.feature_selection import HybridRFE, relieff
-from skstab.inspection import FeatureStabilityMapDisplay, oob_permutation_importance
-from skstab.metrics import compare_stability
+from skstab.inspection import (
+    FeatureStabilityMapDisplay,
+    flip_importance,
+    oob_permutation_importance,
+)
+from skstab.metrics import compare_stability, nogueira_stability
 from skstab.model_selection import BootstrapSplit, StabilityCV, StabilitySearchCV
 
 Tables = dict[str, pd.DataFrame]
@@ -509,3 +513,91 @@ def figure_18(opts: Namespace, runs: dict[int, StabilityCV]) -> None:
             FeatureStabilityMapDisplay.from_estimator(runs[n_neighbours]).plot(
                 panel, measures=True
             )
+
+
+# -- as in the authors' code of 2021 -----------------------------------------------------------------------------------
+
+
+def code_of_2021(opts: Namespace) -> None:
+    """Importances by flips, and Relief with the thresholds of CORElearn, as in the code of the next paper."""
+    if opts.quick:
+        return
+    rows = [row for name in ("gastro", "sonar") for row in _rows_of_flips(opts, name)]
+    compare("Importances by flips, 10 runs: as above, and by flips (φ_iw)", rows)
+    if (data := read(opts, "arcene", 10_000)) is not None:
+        compare("Relief on arcene, K 1, 5, 15, 40 (φ)", _rows_of_thresholds(*data))
+
+
+def _rows_of_flips(opts: Namespace, name: str) -> Any:
+    if (data := read(opts, name)) is None:
+        return
+    size = round(n_selected(data[0]))
+    permuted = partial(oob_permutation_importance, random_state=0)
+    for label, models, usual in (
+        ("Relief, K 1, 5, 25", [_relief(K, size) for K in (1, 5, 25)], "auto"),
+        (
+            "forests, 10, 100 trees",
+            [
+                make_pipeline(ForestSelector(T, size), RandomForestClassifier(T))
+                for T in (10, 100)
+            ],
+            permuted,
+        ),
+    ):
+        usually, by_flips = (
+            [
+                compromise(run(model, *data, 10, importance_getter=getter))["φ_iw"]
+                for model in models
+            ]
+            for getter in (usual, flip_importance)
+        )
+        text = f"{path_of(pd.Series(usually))}; by flips {path_of(pd.Series(by_flips))}"
+        yield Row(f"{name}, {label}", "–", text, "")
+
+
+def _rows_of_thresholds(X: Any, y: Any, neighbours: Any = (1, 5, 15, 40)) -> Any:
+    """Stability of the 20 best features, with differences as they are, and between thresholds of 4% and 10%."""
+    labels = {False: "differences as they are", True: "thresholds of CORElearn"}
+    supports: dict[bool, list[Any]] = {with_them: [] for with_them in labels}
+    for rows, _ in BootstrapSplit(N_RUNS, random_state=0).split(X, y):
+        spread = X[rows].var(axis=0)
+        kept_here = np.argsort(-spread, kind="stable")[:5000]
+        for with_them, tables in supports.items():
+            scores = _relief_scores(
+                X[rows][:, kept_here], y[rows], neighbours, with_them
+            )
+            chosen = kept_here[np.argsort(-scores, axis=1, kind="stable")[:, :20]]
+            table = np.zeros((len(neighbours), X.shape[1]), dtype=bool)
+            np.put_along_axis(table, chosen, values=True, axis=1)
+            tables.append(table)
+    for with_them, tables in supports.items():
+        each = [nogueira_stability(runs) for runs in np.stack(tables, axis=1)]
+        yield Row(labels[with_them], "mostly rise", path_of(pd.Series(each)), "")
+
+
+def _relief_scores(X: Any, y: Any, neighbours: Any, with_thresholds: bool) -> Any:
+    """ReliefF for several numbers of neighbours at once, from the differences of all pairs of rows."""
+    n, width = len(y), np.ptp(X, axis=0)
+    scaled = (X / np.where(width > 0, width, 1)).astype(np.float32)
+
+    def differences() -> Any:
+        for start in range(0, X.shape[1], 200):
+            part = scaled[:, start : start + 200]
+            apart = np.abs(part[:, None] - part[None])
+            yield np.clip((apart - 0.04) / 0.06, 0, 1) if with_thresholds else apart
+
+    distance = sum(apart.sum(axis=2) for apart in differences())
+    distance[np.diag_indices(n)] = np.inf
+    weights = np.zeros((len(neighbours), n, n), dtype=np.float32)
+    share = {label: np.mean(y == label) for label in np.unique(y)}
+    for row, label in np.ndindex(n, len(share)):
+        members = np.flatnonzero(y == list(share)[label])
+        nearest = members[np.argsort(distance[row, members], kind="stable")]
+        nearest = nearest[nearest != row]
+        hits = y[row] == list(share)[label]
+        for at, K in enumerate(neighbours):
+            near = nearest[:K]
+            weight = -1 if hits else share[list(share)[label]] / (1 - share[y[row]])
+            weights[at, row, near] += weight / (n * len(near))
+    flat = weights.reshape(len(neighbours), -1)
+    return np.hstack([flat @ apart.reshape(n * n, -1) for apart in differences()])

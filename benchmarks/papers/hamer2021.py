@@ -29,6 +29,7 @@ from _hamer_front import figure_10, figures_of_fronts, table_3
 from _hamer_joint import figures_26_to_29
 from _hamer_lasso import chiaretti, figure_19, table_5
 from _hamer_lines import (
+    code_of_2021,
     elimination_of_scikit_learn,
     figure_13,
     figure_14,
@@ -326,6 +327,7 @@ def standard_selectors(opts: Namespace) -> None:
     }
     figures_26_to_29(opts, points)
     figure_19(opts, lasso)
+    code_of_2021(opts)
 
 
 def main() -> None:

@@ -18,13 +18,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skstab.datasets import make_correlated_groups
-from skstab.inspection import (
+from skstab.inspection import feature_clusters, feature_report, substitutes
+from skstab.model_selection import (
+    BootstrapSplit,
     DecoyEvidence,
-    feature_clusters,
-    feature_report,
-    substitutes,
+    StabilityCV,
+    assess_selector,
 )
-from skstab.model_selection import BootstrapSplit, StabilityCV, assess_selector
 from skstab.runs import Runs
 
 COEFS = arrays(
