@@ -87,7 +87,7 @@ def shows(*names: str) -> Callable[[type[Made]], type[Made]]:
 
     def decorated(kind: type[Made]) -> type[Made]:
         for name in names:
-            doc = f"Table of the {name}: an ndarray, or a CSR array if it is very large."
+            doc = f"Table of the {name}: an ndarray, or CSR if it is very large."
             setattr(kind, name, property(partial(_shown, name), doc=doc))
         return kind
 
