@@ -1,11 +1,14 @@
 """What `make release-check` tries: every Python at hand that starts."""
 
+import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / ".ci" / "release_check.py"
+TOP = Path(__file__).parents[1]
+SCRIPT = TOP / ".ci" / "release_check.py"
 
 pytestmark = pytest.mark.skipif(
     not SCRIPT.exists(), reason="the script is not part of an installed package"
@@ -42,3 +45,14 @@ def test_versions_that_the_package_does_not_support_are_not_tried(tmp_path, pyth
 
 def test_what_the_package_declares_is_known():
     assert {"python3.11", "python3.13"} <= runpy.run_path(str(SCRIPT))["declared"]()
+
+
+def test_the_oldest_versions_that_are_tried_are_those_that_are_allowed():
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))
+    allowed = dict(one.split(">=") for one in project["project"]["dependencies"])
+    pins = re.search(r'PIN="(.*==.*)"', (TOP / "Makefile").read_text(encoding="utf-8"))
+    tried = dict(one.split("==") for one in pins[1].split())
+    assert tried.keys() == allowed.keys()
+    for name, version in allowed.items():
+        numbers = version.split(".")
+        assert tried[name].split(".") == numbers + ["0"] * (3 - len(numbers))

@@ -1,6 +1,8 @@
 """The search, the comparison and a study with two objectives, with selectors of other packages."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from skstab.model_selection import ParetoRefit, pareto_front, stability_scoring
 from tests.thirdparty.test_readings import CLASSES, SURVIVAL, X, get, l1
 
 warnings.simplefilter("ignore")
+DOCS = Path(__file__).parents[2] / "docs"
 CV = BootstrapSplit(6, random_state=0)
 SELECTORS = {
     "skglm": (
@@ -118,6 +121,22 @@ def test_a_study_with_two_objectives(name):
     )
     study.optimize(objective, n_trials=4)
     assert study.best_trials
+
+
+@pytest.mark.package("optuna", "the example of the documentation")
+def test_the_example_with_two_objectives():
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    page = (DOCS / "searching.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(import optuna\n.*?)```", page, flags=re.DOTALL)
+    found = {}
+    exec(code, found)  # noqa: S102
+    front, best = found["front"], found["best"]
+    for one in front.to_numpy():
+        assert not (front.to_numpy() > one).all(axis=1).any()
+    within = front[front["accuracy"] >= front["accuracy"].max() - 0.01]
+    assert best.values[1] == within["nogueira"].max()
 
 
 @pytest.mark.package(
