@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _ARROWS = {"+": "▲", "-": "▼"}
 _MOST_SUBSTITUTES = 2
-_MOST_LETTERS = 40  # of the names of substitutes
+_MOST_LETTERS = 46  # of the names of substitutes
 
 
 class FeatureEvidenceDisplay:
@@ -247,7 +247,7 @@ class FeatureEvidenceDisplay:
         for place, others in enumerate(table["substitutes"]):
             if not others:
                 continue
-            shown = ", ".join(shorten_all(others[:_MOST_SUBSTITUTES], 18))
+            shown = ", ".join(shorten_all(others[:_MOST_SUBSTITUTES], 14))
             more = len(others) - _MOST_SUBSTITUTES
             text = f"or {shown}" + (f" and {more} more" if more > 0 else "")
             self.ax_.text(
