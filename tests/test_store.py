@@ -29,11 +29,11 @@ KEYS = {number: b"%016d" % number for number in range(N)}
 def pack(result):
     if isinstance(result, Exception):
         return {"fit_error": f"{type(result).__name__}: {result}"}
-    return {"result": np.array([result])}
+    return {"result": np.array([result]), "fit_error": None}
 
 
 def unpack(fields):
-    return fields["fit_error"] if "fit_error" in fields else fields["result"].item()
+    return fields["fit_error"] or fields["result"].item()
 
 
 def make_all(path, marks, n_jobs=1, **deeds):

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from skstab._cli._terminal import say
-from skstab._engine.checkpoint import FAILURE, open_checkpoint
+from skstab._engine.checkpoint import failure_of, open_checkpoint
 from skstab._engine.repair import repair
 from skstab._report.words import UserError, plural
 
@@ -49,7 +49,7 @@ def _retry(file: Checkpoint) -> None:
     failed = []
     for some in _batches(list(file.keys())):
         values, _ = file.read(some)
-        failed += [key for key, value in values.items() if FAILURE in value]
+        failed += [key for key, value in values.items() if failure_of(value)]
     file.forget(failed)
     say(
         f"forgot {plural(len(failed), 'run')} that failed: the next call makes them again"
@@ -82,7 +82,7 @@ def _show_runs(file: Checkpoint, keys: Sequence[bytes]) -> None:
         n_made, n_damaged = n_made + len(values), n_damaged + len(damaged)
         for value in values.values():
             n_empty += value.get("emptied") is True
-            if (text := value.get(FAILURE)) is not None:
+            if (text := failure_of(value)) is not None:
                 cause = str(text).partition(":")[0]
                 causes[cause] += 1
                 examples.setdefault(cause, str(text))

@@ -20,15 +20,13 @@ from skstab._engine.owners import is_at_work
 from skstab._engine.values import DamagedError, packed, unpacked
 
 __all__ = [
-    "FAILURE",
     "Checkpoint",
     "Lease",
     "Study",
+    "failure_of",
     "has_our_tables",
     "open_checkpoint",
 ]
-
-FAILURE = "fit_error"  # the field that a value has where its run failed
 
 _APPLICATION = 0x736B7374  # "skst", by which a file is known as one of these
 _VERSION = 2
@@ -41,6 +39,11 @@ _TABLES = {
 }
 _LISTED = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _FIRST_VERSION = {"results"}  # the tables of version 1
+
+
+def failure_of(value: Mapping[str, Any]) -> str | None:
+    """Why the run of a stored value failed; None where it did not."""
+    return value.get("fit_error")
 
 
 class Lease(NamedTuple):
@@ -154,7 +157,7 @@ class Checkpoint:
         """
         with self._writing():
             for key, value in values.items():
-                if not (FAILURE in value and self._is_done(key)):
+                if failure_of(value) is None or not self._is_done(key):
                     self._execute(
                         "INSERT OR REPLACE INTO results VALUES (?, ?)",
                         key,
@@ -164,7 +167,7 @@ class Checkpoint:
 
     def _is_done(self, key: bytes) -> bool:
         found, _ = self.read([key])
-        return key in found and FAILURE not in found[key]
+        return key in found and failure_of(found[key]) is None
 
     def forget(self, keys: Iterable[bytes]) -> None:
         """Remove results."""

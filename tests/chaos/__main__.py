@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from skstab._engine.checkpoint import FAILURE, open_checkpoint
+from skstab._engine.checkpoint import failure_of, open_checkpoint
 from skstab._engine.repair import repair
 from tests.chaos.studies import FOLDER, N_ROWS, STUDIES, run
 
@@ -199,12 +199,16 @@ def _damaged(value, kind, rng):
     return value
 
 
-def readable(path):
-    """How many results a file has that can be read, and how many of these are failures."""
+def readable(path, limits=()):
+    """How many results a file has that a call takes from it, and how many of these are failures.
+
+    A run that was stopped at a limit is made again by a call without that limit.
+    """
     with open_checkpoint(path) as file:
         values, _ = file.read(list(file.keys()))
-    failed = sum(FAILURE in value for value in values.values())
-    return len(values), failed
+    errors = [failure_of(value) or "" for value in values.values()]
+    n_stopped = sum("max_" in error for error in errors) if not limits else 0
+    return len(values) - n_stopped, sum(map(bool, errors)) - n_stopped
 
 
 # -- one draw ----------------------------------------------------------------------------------------------------------
@@ -242,7 +246,7 @@ def check(folder, name, calls, clean, rng):
     path = str(folder / "file")
     for call in calls[:-1]:
         n_before = n_marks(folder)
-        n_there = readable(path)[0] if os.path.exists(path) else 0
+        n_there = readable(path, call.limits)[0] if os.path.exists(path) else 0
         results = make(folder, name, call, path)
         if call.company:
             each = n_fits - n_runs if name != "selection" else 0

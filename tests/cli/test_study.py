@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.feature_selection import VarianceThreshold
+from sklearn.model_selection import KFold
 
+from skstab import StabilityCV
 from skstab._engine.checkpoint import open_checkpoint
 from skstab._engine.owners import one_owner
 
@@ -18,7 +21,9 @@ KEYS = [b"%016d" % number for number in range(300)]
 def path(tmp_path):
     """A study of 300 runs: 280 made, 5 of them empty, 7 failed, 13 missing, of which 2 are under way and 3 were."""
     path = str(tmp_path / "runs.db")
-    values = {key: {"a": np.arange(50.0)} for key in KEYS[:280]}
+    # Also what was made has the field, which then is None.
+    made = {"a": np.arange(50.0), "fit_error": None}
+    values = {key: dict(made) for key in KEYS[:280]}
     for key in KEYS[:5]:
         values[key]["emptied"] = True
     for key in KEYS[280:285]:
@@ -66,6 +71,18 @@ def test_retry_forgets_what_failed(path, command):
     assert " failed with" not in out
     with open_checkpoint(path) as file:
         assert sorted(file.keys()) == KEYS[:280]
+
+
+def test_retry_keeps_the_runs_that_were_made(tmp_path, command):
+    path, X = str(tmp_path / "runs.db"), np.random.default_rng(0).normal(size=(20, 3))
+    runs = StabilityCV(VarianceThreshold(0.5), cv=KFold(4), checkpoint=path)
+    runs.fit(X)
+    status, out, _ = command("study", path, "--retry")
+    assert (status, out.splitlines()[0]) == (
+        0,
+        "forgot 0 runs that failed: the next call makes them again",
+    )
+    assert "4 of 4 runs made" in out
 
 
 def test_repair_removes_what_can_not_be_read(path, command):
