@@ -34,8 +34,12 @@ def cluster_walk(
     path: Iterator[Step], q: int | None, codes: Indices
 ) -> tuple[Walk, list[Indices]]:
     """Walk where a cluster is in as soon as any of its members is, and the members that were in at each value."""
+    n_clusters = int(codes.max(initial=-1)) + 1
+    if n_clusters == len(codes):  # each feature is a cluster of its own
+        one = walk(map(_in_order, path), q, n_clusters)
+        return one, one.supports
     members: list[Indices] = []
-    one = walk(_cluster_steps(path, codes, members), q)
+    one = walk(_cluster_steps(path, codes, members), q, n_clusters)
     # Members of clusters that came too late for q do not count either.
     kept = [
         some[np.isin(codes[some], support)]
@@ -44,17 +48,29 @@ def cluster_walk(
     return one, kept
 
 
+def _in_order(step: Step) -> Step:
+    """Each selected feature once: several outputs of an encoder are of one feature."""
+    if (step.selected[1:] > step.selected[:-1]).all():
+        return step
+    return _once(step.selected, step.importances)
+
+
+def _once(selected: Indices, importances: Floats | None) -> Step:
+    """Every number once, with the largest of its importances."""
+    found, place = np.unique(selected, return_inverse=True)
+    if importances is None:
+        return Step(found, None)
+    largest = np.zeros(len(found))
+    np.maximum.at(largest, place, importances)
+    return Step(found, largest)
+
+
 def _cluster_steps(
     path: Iterator[Step], codes: Indices, members: list[Indices]
 ) -> Iterator[Step]:
-    for step in path:
+    for step in map(_in_order, path):
         members.append(step.selected)
-        clusters, place = np.unique(codes[step.selected], return_inverse=True)
-        importances = None
-        if step.importances is not None:
-            importances = np.zeros(len(clusters))
-            np.maximum.at(importances, place, step.importances)
-        yield Step(clusters, importances)
+        yield _once(codes[step.selected], step.importances)
 
 
 def representatives(

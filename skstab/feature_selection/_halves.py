@@ -125,9 +125,8 @@ class PathPlan(NamedTuple):
             model.fit(X_rows, y_rows, **params)
             return importances_of(model, X_rows, y_rows, self.support_from)
         along = (self.param_name, self.values)
-        return self.half_of(
-            path_of(model, *along, X_rows, y_rows, params, self.support_from)
-        )
+        data = (X_rows, y_rows, params, self.support_from)
+        return self.half_of(path_of(model, *along, *data, weigh=self.q is not None))
 
     def together(self, candidates: Mapping[int, Any]) -> Any:
         """The estimator, which is the only candidate."""
@@ -271,11 +270,12 @@ def shares_of(
     supports: Sequence[list[Indices]], n_columns: int, order: Indices
 ) -> Floats:
     """Share of the halves that selected each column at each value; after a path has ended its last support stays."""
-    counts = np.zeros((len(order), n_columns), dtype=np.intp)
-    for one in supports:
-        for place, value in enumerate(order):
-            counts[value, one[min(place, len(one) - 1)]] += 1
-    return counts.T / len(supports)
+    shares = np.empty((n_columns, len(order)))
+    for place, value in enumerate(order):
+        selected = [one[min(place, len(one) - 1)] for one in supports]
+        counts = np.bincount(np.concatenate(selected), minlength=n_columns)
+        shares[:, value] = counts / len(supports)
+    return shares
 
 
 def shares_together(

@@ -78,8 +78,13 @@ def path_of(
     y: Any,
     fit_params: dict[str, Any],
     support_from: str = "used",
+    *,
+    weigh: bool = True,
 ) -> Iterator[Step]:
-    """What an estimator selects at each of the values of a parameter, the strongest first."""
+    """What an estimator selects at each of the values of a parameter, the strongest first.
+
+    Without `weigh` importances may be left out, which nobody reads.
+    """
     step, _, rest = param_name.partition("__")
     is_pipeline = isinstance(estimator, Pipeline)
     if is_pipeline and support_from == "selector":
@@ -92,7 +97,8 @@ def path_of(
             estimator, param_name, values, X, y, fit_params, support_from
         )
     if is_pipeline and rest and step == estimator.steps[-1][0] and not fit_params:
-        return _pipeline_path(estimator, type(param_name)(rest), values, X, y)
+        name = type(param_name)(rest)
+        return _pipeline_path(estimator, name, values, X, y, weigh=weigh)
     if isinstance(param_name, HeldName):
         return steps_of_held_path(estimator, param_name, values, X, y, fit_params)
     if param_name == PARAMETERS.get(type(estimator)) and fit_params.keys() <= {
@@ -102,19 +108,23 @@ def path_of(
             estimator, X, y, values, fit_params.get("sample_weight")
         )
         if problems:
-            return _known_path(problems, penalties_of(estimator, problems, values))
+            penalties = penalties_of(estimator, problems, values)
+            return _known_path(problems, penalties, weigh=weigh)
     return _fitted_path(estimator, param_name, values, X, y, fit_params)
 
 
-def _known_path(problems: list[Problem], penalties: Floats) -> Iterator[Step]:
-    scale = _scale(problems[0].X)
+def _known_path(
+    problems: list[Problem], penalties: Floats, *, weigh: bool
+) -> Iterator[Step]:
+    scale = _scale(problems[0].X) if weigh else None
     for solutions in zip(
         *(screened_path(problem, penalties) for problem in problems), strict=True
     ):
         coefs = [solution.coef[: problems[0].n_features] for solution in solutions]
         weights = np.abs(coefs[0]) if len(coefs) == 1 else np.linalg.norm(coefs, axis=0)
         selected = weights.nonzero()[0]
-        yield Step(selected, weights[selected] * scale[selected])
+        importances = None if scale is None else weights[selected] * scale[selected]
+        yield Step(selected, importances)
 
 
 def steps_of(path: FoundPath) -> Iterator[Step]:
@@ -135,14 +145,14 @@ def _scale(X: Any) -> Floats:
 
 
 def _pipeline_path(
-    pipeline: Pipeline, param_name: str, values: Any, X: Any, y: Any
+    pipeline: Pipeline, param_name: str, values: Any, X: Any, y: Any, *, weigh: bool
 ) -> Iterator[Step]:
     """Path of the last step; the steps before it, which no value changes, are fitted once."""
     head = head_of(pipeline)
     X_last = head.fit_transform(X, y)
     columns = input_columns(head, X.shape[1], X)
     for selected, importances in path_of(
-        pipeline[-1], param_name, values, X_last, y, {}
+        pipeline[-1], param_name, values, X_last, y, {}, weigh=weigh
     ):
         yield Step(columns[selected], importances)
 

@@ -683,6 +683,7 @@ class StabilitySelection(
                         self.support_from,
                     ),
                     None,
+                    self.n_features_in_,
                 )
             return values
         if held is not None:

@@ -31,50 +31,53 @@ class Walk(NamedTuple):
     n_unconverged: int
 
 
-def walk(path: Iterator[Step], q: int | None) -> Walk:
-    """Follow a path to its end, or until `q` features have been in; the last support then stays."""
+def walk(path: Iterator[Step], q: int | None, n_columns: int) -> Walk:
+    """Follow a path to its end, or until `q` features have been in; the last support then stays.
+
+    Other warnings than those of convergence are passed on to the user.
+    """
     supports: list[Indices] = []
-    seen = np.zeros(0, dtype=np.intp)
-    n_unconverged = 0
-    while q is None or len(seen) < q:
-        step, converged = _watched(path)
-        if step is None:
-            break
-        n_unconverged += not converged
-        support, is_last = _first_in(step, seen, supports, q)
-        supports.append(support)
-        seen = np.union1d(seen, support)
-        if is_last:
-            break
-    return Walk(supports, seen, n_unconverged)
-
-
-def _watched(path: Iterator[Step]) -> tuple[Step | None, bool]:
-    """Next step of a path and whether its fit converged; other warnings are passed on to the user."""
+    is_seen = np.zeros(n_columns, dtype=bool)
+    n_unconverged, is_last = 0, False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        step = next(path, None)
-    lost = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
-    for other in (w for w in caught if w not in lost):
-        warnings.warn_explicit(
-            other.message, other.category, other.filename, other.lineno
-        )
-    return step, not lost
+        while not is_last and (q is None or np.count_nonzero(is_seen) < q):
+            n_before = len(caught)
+            step = next(path, None)
+            if step is None:
+                break
+            n_unconverged += any(map(_is_lost, caught[n_before:]))
+            support, is_last = _first_in(step, is_seen, supports, q)
+            supports.append(support)
+            is_seen[support] = True
+    for other in caught:
+        if not _is_lost(other):
+            warnings.warn_explicit(
+                other.message, other.category, other.filename, other.lineno
+            )
+    return Walk(supports, np.flatnonzero(is_seen), n_unconverged)
+
+
+def _is_lost(warning: warnings.WarningMessage) -> bool:
+    return issubclass(warning.category, ConvergenceWarning)
 
 
 def _first_in(
-    step: Step, seen: Indices, supports: list[Indices], q: int | None
+    step: Step, is_seen: NDArray[np.bool_], supports: list[Indices], q: int | None
 ) -> tuple[Indices, bool]:
     """Support at a value, with at most `q` features over the whole path, and whether there was one too many.
 
     Of several features that enter between two values, the most important ones count as the first; where importances are
     unknown, none of them enters.
     """
-    new = np.setdiff1d(step.selected, seen)
-    if q is None or len(seen) + len(new) <= q:
+    if q is None:
+        return step.selected, False
+    is_new = ~is_seen[step.selected]
+    n_free = q - np.count_nonzero(is_seen)
+    if np.count_nonzero(is_new) <= n_free:
         return step.selected, False
     if step.importances is None:
-        return supports[-1] if supports else seen, True
-    is_new = np.isin(step.selected, new)
+        return supports[-1] if supports else np.zeros(0, dtype=np.intp), True
+    new = step.selected[is_new]
     order = np.argsort(-step.importances[is_new], kind="stable")
-    return np.sort(np.r_[step.selected[~is_new], new[order[: q - len(seen)]]]), True
+    return np.sort(np.r_[step.selected[~is_new], new[order[:n_free]]]), True

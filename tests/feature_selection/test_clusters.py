@@ -66,7 +66,7 @@ def test_a_walk_ends_when_q_clusters_have_been_in():
     st.sampled_from([None, 1, 3]),
 )
 def test_clusters_of_one_walk_as_features_do(path, q):
-    alone = walk(steps_of(*map(sorted, path)), q)
+    alone = walk(steps_of(*map(sorted, path)), q, 5)
     clustered, features = cluster_walk(steps_of(*map(sorted, path)), q, np.arange(5))
     for one, other, same in zip(
         alone.supports, clustered.supports, features, strict=True

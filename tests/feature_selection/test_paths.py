@@ -333,31 +333,32 @@ def test_importances_are_coefficients_of_features_of_unit_variance():
 def steps(*supports, importances=True):
     for support in supports:
         yield Step(
-            np.array(support), np.linspace(1, 2, len(support)) if importances else None
+            np.array(support, dtype=np.intp),
+            np.linspace(1, 2, len(support)) if importances else None,
         )
 
 
 def test_a_path_without_a_limit_is_followed_to_its_end():
-    found = walk(steps([], [3], [3, 5], [5]), None)
+    found = walk(steps([], [3], [3, 5], [5]), None, 10)
     assert [list(support) for support in found.supports] == [[], [3], [3, 5], [5]]
     assert list(found.seen) == [3, 5]
 
 
 def test_a_path_ends_when_q_features_have_been_in():
     path = steps([1], [1, 2], [0, 1, 2])
-    found = walk(path, 2)
+    found = walk(path, 2, 10)
     assert [list(support) for support in found.supports] == [[1], [1, 2]]
     assert next(path) is not None  # was not asked for
 
 
 def test_of_features_that_enter_together_the_most_important_are_first():
     # 7 and 9 are the last ones of their step, so they weigh most; 1 stays although it weighs least.
-    found = walk(steps([1], [1, 4, 7, 9], [0]), 3)
+    found = walk(steps([1], [1, 4, 7, 9], [0]), 3, 10)
     assert [list(support) for support in found.supports] == [[1], [1, 7, 9]]
 
 
 def test_a_feature_that_left_still_counts():
-    found = walk(steps([1], [2], [3, 4]), 3)
+    found = walk(steps([1], [2], [3, 4]), 3, 10)
     assert [list(support) for support in found.supports] == [[1], [2], [4]]
     assert list(found.seen) == [1, 2, 4]
 
@@ -365,22 +366,30 @@ def test_a_feature_that_left_still_counts():
 def test_without_importances_none_of_too_many_features_enters():
     assert [
         list(support)
-        for support in walk(steps([1], [1, 4], importances=False), 2).supports
+        for support in walk(steps([1], [1, 4], importances=False), 2, 10).supports
     ] == [[1], [1, 4]]
-    found = walk(steps([1], [1, 4, 7], importances=False), 2)
+    found = walk(steps([1], [1, 4, 7], importances=False), 2, 10)
     assert [list(support) for support in found.supports] == [[1], [1]]
     assert [
-        list(support) for support in walk(steps([4, 7], importances=False), 1).supports
+        list(support)
+        for support in walk(steps([4, 7], importances=False), 1, 10).supports
     ] == [[]]
 
 
 def test_fits_that_do_not_converge_are_counted_once_a_value():
     X, y = data_for(Lasso(), (40, 60))
     values = values_for(Lasso(), X, y, weakest=1e-4)
-    found = walk(path_of(Lasso(max_iter=2, tol=1e-12), "alpha", values, X, y, {}), None)
+    found = walk(
+        path_of(Lasso(max_iter=2, tol=1e-12), "alpha", values, X, y, {}),
+        None,
+        X.shape[1],
+    )
     assert 1 <= found.n_unconverged < len(values)
     assert (
-        walk(path_of(Lasso(), "alpha", values[:2], X, y, {}), None).n_unconverged == 0
+        walk(
+            path_of(Lasso(), "alpha", values[:2], X, y, {}), None, X.shape[1]
+        ).n_unconverged
+        == 0
     )
 
 
@@ -389,7 +398,9 @@ def test_newton_steps_that_do_not_converge_are_counted(monkeypatch):
     model = MODELS["liblinear"]
     X, y = data_for(model, (40, 10))
     values = values_for(model, X, y, n_values=3)
-    assert walk(path_of(model, "C", values, X, y, {}), None).n_unconverged == 2
+    assert (
+        walk(path_of(model, "C", values, X, y, {}), None, X.shape[1]).n_unconverged == 2
+    )
 
 
 # -- models along a path -----------------------------------------------------------------------------------------------
