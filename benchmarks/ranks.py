@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from skstab.model_selection import BootstrapSplit, StabilityCV
 from skstab.runs import Runs
 
-REPEATS, SIZES = 300, (5, 10, 30, 100)
+REPEATS, SIZES = 100, (10, 30, 100)
 
 
 def spaced(rng, m):

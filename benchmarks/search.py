@@ -10,6 +10,7 @@ measure of a table of integers against two sums of its columns, and `StabilityCV
     python benchmarks/search.py              # all of it
     python benchmarks/search.py plain        # what one level costs against a plain GridSearchCV, by wall clock
     python benchmarks/search.py drop-in      # what the scorer without a wrapper costs against it, by CPU time
+    python benchmarks/search.py frames       # what a data frame and float32 cost against the array
 
 Plain: both sides fit and score 20 candidates on the same 50 bootstrap samples with the same scorer, in two processes.
 There the samples are the `cv` of the search, one fit each. Here `StabilityCV` draws them inside `fit`, reads what each
@@ -30,8 +31,10 @@ import time
 import tracemalloc
 import warnings
 from functools import partial
+from io import StringIO
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -542,6 +545,38 @@ def loops():
         )
 
 
+def frames():
+    """What a data frame costs, against the array of its values."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2000))
+    y = (X[:, :5].sum(axis=1) + rng.standard_normal(60) > 0).astype(int)
+    frame = pd.DataFrame(X).add_prefix("g")
+    text = StringIO()
+    frame.to_csv(text, index=False)
+    text.seek(0)
+    forms = [X, frame, pd.read_csv(text), X.astype(np.float32)]
+    values, cv = np.logspace(-1, 1, 20), BootstrapSplit(10, random_state=0)
+    scaled = make_pipeline(StandardScaler(), lasso())
+    bayes = make_pipeline(SelectKBest(k=20), GaussianNB())
+    cases = {
+        "L1 logistic": StabilitySearchCV(
+            lasso(), {"C": values}, cv=cv, scoring="accuracy"
+        ),
+        "scaler, L1 logistic": StabilitySearchCV(
+            scaled, {"logisticregression__C": values}, cv=cv, scoring="accuracy"
+        ),
+        "StabilityCV, 20 best, naive Bayes": StabilityCV(
+            bayes, cv=BootstrapSplit(30, random_state=0), scoring="accuracy"
+        ),
+    }
+    for label, estimator in cases.items():
+        array, *others = alternating(
+            [partial(estimator.fit, form, y) for form in forms], 2
+        )
+        ratios = ", ".join(f"{other / array:.2f}" for other in others)
+        print(f"{label}: frame, frame of read_csv, float32 against the array: {ratios}")
+
+
 def main():
     warnings.filterwarnings("ignore", "all runs agree because")
     searches()
@@ -552,5 +587,5 @@ def main():
 
 
 if __name__ == "__main__":
-    which = {"plain": plain, "drop-in": drop_in}
+    which = {"plain": plain, "drop-in": drop_in, "frames": frames}
     which.get(sys.argv[-1], main)()

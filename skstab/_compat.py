@@ -51,6 +51,8 @@ __all__ = [
 ]
 
 
+_MANY_BLOCKS = 20  # of columns in a data frame
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -59,7 +61,13 @@ def as_indexable(X: Any, y: Any) -> Any:
     with naming("X"):
         _get_feature_names(X)  # refuses those that are not unique
     with naming("X", "y"):
-        return indexable(X if hasattr(X, "shape") else np.asarray(X), y)
+        return indexable(_together(X) if hasattr(X, "shape") else np.asarray(X), y)
+
+
+def _together(X: Any) -> Any:
+    """A data frame whose columns lie together in memory: as `read_csv` makes it, taking rows goes column by column."""
+    n_blocks = getattr(getattr(X, "_mgr", None), "nblocks", 1)  # private to pandas
+    return X.copy() if n_blocks > _MANY_BLOCKS else X
 
 
 def with_callbacks(method: Method) -> Method:

@@ -14,7 +14,7 @@ from skstab._compat import take_columns
 from skstab._matrices import with_entries_once
 from skstab._typing import FloatArray, IntArray
 
-__all__ = ["column_deviations", "column_ranges", "wilson_interval"]
+__all__ = ["column_deviations", "column_ranges", "numbers_of", "wilson_interval"]
 
 _BATCH = 2**20  # numbers that may be copied at a time
 
@@ -27,10 +27,26 @@ def wilson_interval(share: Any, n: int, level: float = 0.95) -> tuple[Any, Any]:
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
+def numbers_of(X: Any) -> Any:
+    """The array of a data frame whose columns are all floats of one type; None of other tables."""
+    dtypes: Any = getattr(X, "dtypes", None)
+    if not hasattr(dtypes, "unique"):
+        return None
+    kinds = dtypes.unique()
+    is_float = (
+        len(kinds) == 1 and isinstance(kinds[0], np.dtype) and kinds[0].kind == "f"
+    )
+    return X.to_numpy() if is_float else None
+
+
 def column_deviations(X: Any, columns: Any = slice(None)) -> FloatArray:
     """Standard deviations of some columns of an array, a sparse matrix or a table."""
-    if hasattr(X, "columns"):  # of a table, of which other columns need not be numbers
-        X, columns = take_columns(X, columns), slice(None)
+    if hasattr(X, "columns"):
+        numbers = numbers_of(X)
+        if numbers is None:  # other columns need not be numbers
+            X, columns = take_columns(X, columns), slice(None)
+        else:
+            X = numbers
     if not (
         isinstance(X, np.ndarray) and X.dtype.kind == "f"
     ):  # the usual case needs no check

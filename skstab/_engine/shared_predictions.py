@@ -93,9 +93,13 @@ class _SharedPredictions:
 
     def _predict_all(self, X: Any) -> None:
         self.is_known = np.zeros(len(self.coefs), dtype=bool)
-        rows = None if issparse(X) else validate_data(self.make(0), X, reset=False)
-        if isinstance(rows, np.ndarray) and rows.dtype == np.float64:
-            self.decisions = self.coefs @ rows.T + self.intercepts[:, None]
+        model = self.make(0)
+        rows = None if issparse(X) else validate_data(model, X, reset=False)
+        if isinstance(rows, np.ndarray) and rows.dtype.kind in "fiu":
+            decisions = self.coefs @ rows.T + self.intercepts[:, None]
+            # A model of float32 coefficients predicts float32 rows in float32.
+            dtype = np.result_type(rows.dtype, model.coef_.dtype)
+            self.decisions = decisions.astype(dtype, copy=False)
             self.is_known = np.asarray(np.isfinite(self.decisions).all(axis=1))
             if self.classes is not None:
                 self.is_known &= self._is_certain(rows)
@@ -104,11 +108,13 @@ class _SharedPredictions:
     def _is_certain(self, rows: FloatArray) -> BoolArray:
         """For which models no rounding error of a sum, in whatever order, could change a sign.
 
-        The error of n products is at most n·ε·Σ|xᵢwᵢ| ≤ n·ε·‖x‖·‖w‖; twice that lies between two orders.
+        The error of n products that are not 0 is at most n·ε·Σ|xᵢwᵢ| ≤ n·ε·‖x‖·‖w‖; twice that lies between two orders.
         """
+        rows = rows.astype(np.float64, copy=False)
         lengths = np.outer(
             np.linalg.norm(self.coefs, axis=1), np.linalg.norm(rows, axis=1)
         )
-        scale = 4 * (rows.shape[1] + 2) * np.finfo(np.float64).eps
+        n_products = np.count_nonzero(self.coefs, axis=1)[:, None]
+        scale = 4 * (n_products + 2) * np.finfo(self.decisions.dtype).eps
         errors = scale * (lengths + np.abs(self.intercepts)[:, None])
         return np.asarray((np.abs(self.decisions) >= errors).all(axis=1))

@@ -125,7 +125,7 @@ class PathPlan(NamedTuple):
             model.fit(X_rows, y_rows, **params)
             return importances_of(model, X_rows, y_rows, self.support_from)
         along = (self.param_name, self.values)
-        data = (X_rows, y_rows, params, self.support_from)
+        data: Any = (X_rows, y_rows, params, self.support_from)
         return self.half_of(path_of(model, *along, *data, weigh=self.q is not None))
 
     def together(self, candidates: Mapping[int, Any]) -> Any:

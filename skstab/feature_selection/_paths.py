@@ -59,7 +59,7 @@ def strongest_value(
     penalty = max(strongest_penalty(problem) for problem in problems)
     # If no feature is informative about y, rounding errors must not count as a signal.
     noise = max(
-        np.finfo(float).eps * abs(p.X).sum(axis=0).max() * abs(p.rows.target).max()
+        np.finfo(float).eps * _largest_sum(p.X) * abs(p.rows.target).max()
         for p in problems
     )
     penalty = penalty if penalty > noise else 1.0
@@ -68,6 +68,14 @@ def strongest_value(
         if PARAMETERS[type(estimator)] == "alpha"
         else 1 / penalty
     )
+
+
+def _largest_sum(X: Any) -> float:
+    """Largest sum of the absolute values of a column, of some columns at a time."""
+    if issparse(X):
+        return float(abs(X).sum(axis=0).max())
+    parts = (X[:, start : start + 100] for start in range(0, X.shape[1], 100))
+    return max(float(np.abs(part).sum(axis=0).max()) for part in parts)
 
 
 def path_of(

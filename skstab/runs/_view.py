@@ -19,7 +19,7 @@ from sklearn.utils import check_array
 from skstab._compat import take_rows
 from skstab._pipelines import class_name
 from skstab._random import random_parameters
-from skstab._statistics import column_deviations
+from skstab._statistics import column_deviations, numbers_of
 from skstab._typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -68,9 +68,9 @@ def reading_same_rows(X: Any) -> Iterator[None]:
     ...     [read_run(Lasso(alpha=alpha).fit(X, y), X).selection.importances.round(2) for alpha in (0.1, 0.2)]
     [array([0.76, 0.  ]), array([0.69, 0.  ])]
     """
-    before = _shared.set(
-        None if hasattr(X, "columns") else SameRows(X)
-    )  # columns of a table may be no numbers
+    # Columns of a table may be no numbers.
+    is_shared = not hasattr(X, "columns") or numbers_of(X) is not None
+    before = _shared.set(SameRows(X) if is_shared else None)
     try:
         yield
     finally:
