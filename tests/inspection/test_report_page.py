@@ -124,7 +124,7 @@ def test_the_verdict_counts_features_and_the_numbers_stand_below_once(report, pa
     )
     score, stability = found.score, found.replication
     assert report.reason == (
-        f"Accuracy {score.mean:.3f} ± {score.standard_error:.3f}; area under the ROC curve on halves "
+        f"Accuracy {score.mean:.3f} ± {score.standard_error:.3f}; AUC on halves of the rows "
         f"{found.chance.auc:.3f}; none of 19 permuted targets reached more than {found.chance.aucs.max():.3f}. "
         f"Stability on other data {stability.estimate:.2f} ({stability.low:.2f} to {stability.high:.2f} with 95% "
         "confidence): whether the list is stable is unclear."
