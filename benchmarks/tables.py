@@ -393,6 +393,7 @@ def faults(known, found):
         said = found["verdict"] == "no signal" and not names
         return [] if said else [f"verdict {found['verdict']!r}, {len(names)} published"]
     covered = set(names).union(*found["substitutes"].values())
+    covered |= {name.split("=")[0] for name in covered}  # of levels, the variable
     return [
         *(["no signal"] if found["verdict"] == "no signal" else []),
         *([] if names else ["publishes nothing"]),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import hypergeom
 
+from skstab._statistics import wilson_interval
 from skstab._typing import BoolArray, FloatArray, IndexArray
 
 __all__ = [
@@ -68,17 +69,18 @@ def carriers_of(selected: FloatArray, absent: BoolArray, threshold: float) -> Ca
     """Drop the unit without which a feature is rarest, and look again among the runs without it.
 
     The unit is the worst of many, so its effect is read on other runs than it was chosen on, and it counts only where
-    Fisher's exact test, adjusted for the number of units (Bonferroni), finds the feature rarer without it.
+    Fisher's exact test, adjusted for the number of units (Bonferroni), finds the feature rarer without it. The 95%
+    interval of the frequency without the units must lie below the threshold.
     """
     nothing, chosen, worst = Carriers((), np.nan, np.nan), [], 0.0
     while len(selected) >= _FEWEST:
         unit, pvalue = _worst(selected, absent)
-        frequency = _read_apart(selected, absent, unit)
+        frequency, n_read = _read_apart(selected, absent, unit)
         if not (pvalue <= _LEVEL and frequency < selected.mean()):
             return nothing
         chosen.append(unit)
         worst = max(worst, pvalue)
-        if frequency < threshold:
+        if wilson_interval(frequency, n_read)[1] < threshold:
             return Carriers(tuple(chosen), frequency, worst)
         left = absent[:, unit]
         selected, absent = selected[left], absent[left].copy()
@@ -98,8 +100,10 @@ def _worst(selected: FloatArray, absent: BoolArray) -> tuple[int, float]:
     return unit, min(pvalue * absent.shape[1], 1.0)
 
 
-def _read_apart(selected: FloatArray, absent: BoolArray, unit: int) -> float:
-    """The frequency without a unit in each half of the runs in whose other half it is the worst one, too."""
+def _read_apart(
+    selected: FloatArray, absent: BoolArray, unit: int
+) -> tuple[float, int]:
+    """The frequency without a unit in each half of the runs in whose other half it is the worst, and their number."""
     even = np.arange(len(selected)) % 2 == 0
     reached, n = 0.0, 0
     for own in (even, ~even):
@@ -107,7 +111,7 @@ def _read_apart(selected: FloatArray, absent: BoolArray, unit: int) -> float:
             continue
         others = ~own & absent[:, unit]
         reached, n = reached + selected[others].sum(), n + int(others.sum())
-    return float(reached / n) if n else np.nan
+    return (float(reached / n), n) if n else (np.nan, 1)
 
 
 def most_rows(

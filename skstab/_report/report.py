@@ -223,6 +223,9 @@ def make_report(
     assessment, said = assess(found.first_selector, plan)
     found = replace(found, assessment=assessment, notes=[*found.notes, *said])
     features = publishing(found, plan.data)
+    leaks = [alert for alert in alerts if alert.startswith("Possible leak")]
+    known = [alert for alert in leaks if alert not in features.alerts]
+    features = replace(features, alerts=[*known, *features.alerts])
     further = [
         alert.replace(str(plan.scoring), found.scoring, 1)
         for alert in features.alerts

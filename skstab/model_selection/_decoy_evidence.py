@@ -39,6 +39,7 @@ from skstab._matrices import group_codes
 from skstab._random import draw_entropy, random_parameters, stream
 from skstab._typing import Estimator, FloatArray, IndexArray, MatrixLike, RandomState
 from skstab._warnings import warn_user
+from skstab.model_selection._assessment import selects_rarely
 from skstab.model_selection._resampling import is_labelled, splits_of
 from skstab.model_selection._sample import check_lengths
 from skstab.model_selection._search_runs import runs_of
@@ -275,6 +276,9 @@ def decoy_evidence(
     0.05. In simulations (`benchmarks/evidence.py`) noise made up at most 5% of these on average, unless it correlates
     with a feature that matters: *a feature that is only correlated with one counts as found*.
 
+    Where most halves select nothing (a penalty `C` counts rows, and is stronger on fewer of them), they are taken with
+    each row twice.
+
     Up to 100 columns, each has a decoy, and importances are compared, averaged over the halves with 0 where a feature
     is not selected: a selector that takes most of the columns also takes most of the decoys, and frequencies say
     little. Of more columns, those have a decoy that any half selects without decoys, and as many others drawn at
@@ -321,7 +325,7 @@ def decoy_evidence(
         halves, data, target, {} if groups is None else {"groups": groups}
     )
 
-    def on_halves(model: Any, table: Any, number: int) -> Runs:
+    def on_halves(model: Any, table: Any, number: int, splits: Any) -> Runs:
         part = Part(target, splits, [*entropy, number])
         plan = RunPlan(model, support_from=support_from)
         names = random_parameters(model, everywhere=False)
@@ -337,18 +341,26 @@ def decoy_evidence(
         return runs
 
     whole = _before_decoys(estimator)
-    columns = np.arange(data.shape[1])
-    if data.shape[1] > _EVERY and whole is None:
-        ever = np.flatnonzero(
-            on_halves(estimator, data, n_draws).frequencies().to_numpy()
-        )
-        columns = _columns_with_decoys(ever, data.shape[1], stream(entropy, 2))
     model = estimator if whole is None else _twin(estimator, whole, data)
-    every = []
-    for draw in range(n_draws):
-        rows = exchanged_rows(data.shape[0], groups, stream(entropy, 3, draw))
-        chosen = slice(None) if len(columns) == data.shape[1] else columns
-        every.append(on_halves(model, with_decoys(data, rows, chosen), draw))
+
+    def draws_on(splits: Any) -> tuple[list[Runs], IndexArray]:
+        columns = np.arange(data.shape[1])
+        if data.shape[1] > _EVERY and whole is None:
+            alone = on_halves(estimator, data, n_draws, splits)
+            ever = np.flatnonzero(alone.frequencies().to_numpy())
+            columns = _columns_with_decoys(ever, data.shape[1], stream(entropy, 2))
+        every = []
+        for draw in range(n_draws):
+            rows = exchanged_rows(data.shape[0], groups, stream(entropy, 3, draw))
+            chosen = slice(None) if len(columns) == data.shape[1] else columns
+            table = with_decoys(data, rows, chosen)
+            every.append(on_halves(model, table, draw, splits))
+        return every, columns
+
+    every, columns = draws_on(splits)
+    if selects_rarely(every[0]):
+        twice = [(np.tile(train, 2), test) for train, test in splits]
+        every, columns = draws_on(twice)
     return _evidence(every, data, columns, groups)
 
 

@@ -232,6 +232,16 @@ def test_a_selector_that_takes_nearly_everything_loses_no_clear_feature():
     assert table.index[table["qvalue"] <= 0.05].tolist() == ["x0", "x4"]
 
 
+def test_a_penalty_that_leaves_nothing_on_halves_counts_their_rows_twice():
+    X, y = data(200, 6)
+    model = LogisticRegression(l1_ratio=1, solver="liblinear", C=0.025)
+    assert model.fit(X, y > 0).coef_[0, 0] > 0
+    assert not model.fit(X[:100], y[:100] > 0).coef_.any()
+    table = decoy_evidence(model, X, y > 0, n_pairs=3, random_state=0).frame()
+    assert table["halves"]["x0"] == 1
+    assert table.index[table["qvalue"] <= 0.05].tolist() == ["x0"]
+
+
 # -- in an assessment, and errors ------------------------------------------------------
 
 
