@@ -5,7 +5,10 @@ at equal optimality: the largest violation of the optimality conditions relative
 first half-samples, is at most a given level on both sides. glmnet's threshold is then the loosest power of ten that
 reaches the level; where none does, the time of the tightest one is a lower bound. Without R only our times are printed.
 
+Then paths of twenty resamples that are followed together, against the same ones one by one, in turns.
+
     python benchmarks/paths.py
+    python benchmarks/paths.py together   # only the latter
 """
 
 import os
@@ -16,15 +19,19 @@ os.environ.update(
 
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
+from sklearn.svm import LinearSVC
 
 from skstab._linear_paths import active_set, fast, screening
+from skstab._linear_paths.fast import has_compiler
 from skstab._linear_paths.linear_models import PARAMETERS, linear_models
+from skstab._linear_paths.shared_paths import N_TOGETHER, paths_of_resamples
 from skstab.feature_selection._paths import path_of, strongest_value
 from skstab.model_selection import ComplementaryPairsSplit
 
@@ -37,6 +44,16 @@ CASES = [
     (Lasso(), 200, 1000, 25), (Lasso(), 200, 1000, 100),
     (LOGISTIC, 1000, 100, 25), (LOGISTIC, 1000, 100, 100),
     (LOGISTIC, 100, 5000, 25), (LOGISTIC, 100, 5000, 100),
+]  # fmt: skip
+
+# Rows, columns, the correlation of neighbours, the weakest penalty as a share of the strongest, and the resamples.
+SVM = LinearSVC(penalty="l1", dual=False)
+SHARED_CASES = [
+    (Lasso(), 200, 1000, 0, 0.01, "halves"), (Lasso(), 200, 1000, 0.9, 0.01, "halves"),
+    (LOGISTIC, 1000, 100, 0, 0.1, "halves"), (LOGISTIC, 1000, 100, 0, 0.1, "bootstraps"),
+    (LOGISTIC, 1000, 500, 0.9, 0.01, "halves"), (LOGISTIC, 100, 5000, 0, 0.01, "halves"),
+    (ElasticNet(), 200, 1000, 0, 0.01, "halves"), (SVM, 1000, 100, 0, 0.1, "halves"),
+    (Lasso(), 5000, 2000, 0, 0.1, "halves"), (LOGISTIC, 5000, 2000, 0, 0.1, "halves"),
 ]  # fmt: skip
 
 GLMNET = """
@@ -71,14 +88,17 @@ def penalties_of(estimator, values, n_rows):
 
 def worst_violation(estimator, X, y, penalties, coefs, intercepts):
     """Largest violation of an optimality condition at any penalty, relative to it."""
-    f = X @ coefs.T + intercepts
-    slopes = (
-        f - y[:, None]
-        if isinstance(estimator, Lasso)
-        else 1 / (1 + np.exp(-f)) - y[:, None]
-    )
-    gradients = (X.T @ slopes / len(y)).T
-    bend = penalties[:, None]
+    f, target = X @ coefs.T + intercepts, y[:, None]
+    sign = 2 * target - 1
+    if isinstance(estimator, ElasticNet):  # the lasso is one
+        slopes = f - target
+    elif isinstance(estimator, LinearSVC):
+        slopes = -2 * sign * np.maximum(0, 1 - sign * f)
+    else:
+        slopes = 1 / (1 + np.exp(-f)) - target
+    l1_ratio = estimator.l1_ratio if hasattr(estimator, "l1_ratio") else 1.0
+    bend, ridge = penalties[:, None] * l1_ratio, penalties[:, None] * (1 - l1_ratio)
+    gradients = (X.T @ slopes / len(y)).T + ridge * coefs
     outside = np.maximum(np.abs(gradients) - bend, 0)
     violations = np.where(
         coefs == 0, outside, np.abs(gradients + bend * np.sign(coefs))
@@ -221,13 +241,89 @@ def compare_at(level, name, estimator, problem, theirs):
     )
 
 
+# -- many resamples of one table ---------------------------------------------------------------------------------------
+
+
+def correlated(X, rho):
+    """Columns where neighbours have a correlation."""
+    for j in range(1, X.shape[1] if rho else 0):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    return X
+
+
+def shared_problem(case):
+    """The table of a case, the values of the parameter and twenty resamples: half-samples or bootstraps."""
+    estimator, n_rows, n_features, rho, weakest, resampling = case
+    rng = np.random.default_rng(0)
+    X = correlated(rng.standard_normal((n_rows, n_features)), rho)
+    y = X[:, :10] @ np.linspace(1, 2, 10) + 2 * rng.standard_normal(n_rows)
+    is_penalty = PARAMETERS[type(estimator)] == "alpha"
+    y = y if is_penalty else (y > 0).astype(float)
+    # C multiplies a sum over rows, of which a half-sample has half as many.
+    first = strongest_value(estimator, X, y, {}) * (1 if is_penalty else 2)
+    values = first * np.geomspace(1, weakest if is_penalty else 1 / weakest, 25)
+    if resampling == "halves":
+        splits = ComplementaryPairsSplit(N_TOGETHER, random_state=0).split(X, y)
+        return X, y, values, [rows for rows, _ in splits]
+    rows = [rng.choice(n_rows, n_rows) for _ in range(N_TOGETHER)]
+    return X, y, values, rows
+
+
+def compare_shared(case):
+    """CPU milliseconds a path, together and one by one in turns, and how far the models are from each other."""
+    estimator, n_rows, n_features, rho, _, resampling = case
+    X, y, values, drawn = shared_problem(case)
+    some = drawn if X.size < 10**6 else drawn[:3]
+    name, numbers = PARAMETERS[type(estimator)], list(range(N_TOGETHER))
+    times = {"together": [], "one by one": []}
+    for _ in range(REPEATS + 1):  # the first one compiles
+        before = time.process_time()
+        found = paths_of_resamples(estimator, X, y, values, drawn, numbers, N_TOGETHER)
+        times["together"].append((time.process_time() - before) / N_TOGETHER)
+        before = time.process_time()
+        for rows in some:
+            list(path_of(estimator, name, values, X[rows], y[rows], {}))
+        times["one by one"].append((time.process_time() - before) / len(some))
+    together, single = (min(part[1:]) * 1e3 for part in times.values())
+    n_other, n_in, worst = 0, 0, 0.0
+    for path, rows in zip(found, some, strict=False):
+        models = linear_models(estimator, X[rows], y[rows], values)
+        coefs = np.zeros((len(values), n_features))
+        steps = np.repeat(np.arange(len(values)), np.diff(path.ends, prepend=0))
+        coefs[steps, path.places] = path.coefs
+        n_other += ((coefs != 0) != (models.coefs[:, 0] != 0)).sum()
+        n_in += (models.coefs[:, 0] != 0).sum()
+        penalties = penalties_of(estimator, values, len(rows))
+        optimum = worst_violation(
+            estimator, X[rows], y[rows], penalties, coefs, path.intercepts
+        )
+        worst = max(worst, optimum)
+    n_given_up = sum(path is None for path in found)
+    label = (
+        f"{type(estimator).__name__} {n_rows} x {n_features}, AR {rho}, {resampling}"
+    )
+    print(
+        f"  {label:<52}{together:>8.2f}{single:>8.2f}{together / single:>7.2f}   violation {worst:.0e}, "
+        f"{n_other} of {n_in} cells differ, {n_given_up} given up",
+        flush=True,
+    )
+
+
 def main():
     solvers = {"fast": fast.fastest_minimise(), "without": active_set.minimise}
     if solvers["fast"] is solvers["without"]:
         print("Numba is not installed: only the solver without it is measured")
         del solvers["fast"]
-    for case in CASES:
-        compare(*case, solvers)
+    if sys.argv[1:] != ["together"]:
+        for case in CASES:
+            compare(*case, solvers)
+    if has_compiler():
+        screening.fastest_minimise = fast.fastest_minimise
+        print(
+            "\nTwenty resamples of one table: ms a path, together | one by one | ratio"
+        )
+        for case in SHARED_CASES:
+            compare_shared(case)
 
 
 if __name__ == "__main__":

@@ -86,11 +86,22 @@ def _is_clear(estimator: Any, y: Any, sample_weight: Any) -> bool:
 
 
 def objectives_of(
-    estimator: Any, y: Any, n_rows: int, sample_weight: Any = None
+    estimator: Any,
+    y: Any,
+    n_rows: int,
+    sample_weight: Any = None,
+    *,
+    is_checked: bool = False,
 ) -> list[Objective]:
-    """What each output of a known model minimises; none for other models and settings."""
+    """What each output of a known model minimises; none for other models and settings.
+
+    `is_checked` says that the classes of `y` are some of those of a target that was checked.
+    """
     if not _is_clear(estimator, y, sample_weight):
         return []
+    if PARAMETERS[type(estimator)] == "C" and not is_checked:
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
     weight = (
         np.ones(n_rows)
         if sample_weight is None
@@ -150,9 +161,8 @@ def _classes(
     *,
     free_intercept: bool,
 ) -> Iterator[Objective]:
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    weight = weight * compute_sample_weight(estimator.class_weight, y)
+    if estimator.class_weight is not None:
+        weight = weight * compute_sample_weight(estimator.class_weight, y)
     classes = np.unique(y)
     # liblinear penalises the intercept like a coefficient.
     penalises = estimator.fit_intercept and not free_intercept

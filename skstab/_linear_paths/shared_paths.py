@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 
 from skstab._linear_paths.active_set import SQUARED, Rows
 from skstab._linear_paths.active_sets import CONSTANT, CONVERGED, Found, Goals, Sets
@@ -116,13 +116,18 @@ def paths_of_resamples(
     """
     nothing: list[FoundPath | None] = [None] * len(trains)
     first = min(splits) - min(splits) % N_TOGETHER
-    known = _dense(X)
-    if min(N_TOGETHER, n_splits - first) < _FEWEST or known is None or y is None:
+    known, target = _dense(X), _checked_target(estimator, y)
+    is_few = min(N_TOGETHER, n_splits - first) < _FEWEST
+    if is_few or known is None or target is None:
         return nothing
     resamples = {
         number: resample
         for number, train in enumerate(trains)
-        if (resample := _resample(estimator, known, y, values, train, sample_weight))
+        if (
+            resample := _resample(
+                estimator, known, target, values, train, sample_weight
+            )
+        )
     }
     if not resamples:
         return nothing
@@ -154,19 +159,33 @@ def _dense(X: Any) -> Any:
         return None
 
 
+def _checked_target(estimator: Any, y: Any) -> Any:
+    """The target as an array of one dimension; None where it is none, or no classes for a classifier."""
+    target = None if y is None else np.asarray(y)
+    if target is None or target.ndim != 1:
+        return None
+    if PARAMETERS[type(estimator)] == "C":
+        try:
+            check_classification_targets(target)
+        except ValueError:
+            return None
+    return target
+
+
 def _resample(
     estimator: Any, X: Any, y: Any, values: Any, train: Indices, sample_weight: Any
 ) -> Resample | None:
     """The problem of a resample; None where it has none, or more than one, or its own fit says what is wrong."""
-    target = np.asarray(y)
     weight = None if sample_weight is None else np.asarray(sample_weight)[train]
-    if target.ndim != 1 or not all(0 < value < np.inf for value in values):
+    target = y[train]
+    if not all(0 < value < np.inf for value in values):
         return None
-    target = target[train]
-    if is_classifier(estimator) and len(np.unique(target)) != 2:
+    if PARAMETERS[type(estimator)] == "C" and len(np.unique(target)) != 2:
         return None
     try:
-        objectives = objectives_of(estimator, target, len(train), weight)
+        objectives = objectives_of(
+            estimator, target, len(train), weight, is_checked=True
+        )
     except (TypeError, ValueError):
         return None
     if len(objectives) != 1 or not objectives[0].rows.weight.min() >= 0:
