@@ -67,12 +67,12 @@ class SelectionStabilityCheck:
         found : str or None
             What is to be said, None where the folds agree well enough.
         """
-        from skore import CheckNotApplicable
-
         try:
             runs = self._runs_of(report)
             interval = runs.interval()
         except ValueError as error:
+            from skore import CheckNotApplicable
+
             raise CheckNotApplicable(str(error)) from error
         if not interval.estimate < self.threshold:
             return None
