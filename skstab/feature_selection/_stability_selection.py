@@ -683,7 +683,7 @@ class StabilitySelection(
                         self.support_from,
                     ),
                     None,
-                    self.n_features_in_,
+                    X.shape[-1],
                 )
             return values
         if held is not None:
