@@ -134,6 +134,8 @@ def reading(path: str, read: Any, *arguments: Any, **options: Any) -> Any:
 
     try:
         return read(*arguments, **options)
+    except UserError:
+        raise
     except EmptyDataError as error:
         raise UserError(f"{path!r} is empty") from error
     except ImportError as error:

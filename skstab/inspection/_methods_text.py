@@ -81,9 +81,17 @@ def _comparison(report: StabilityReport) -> list[str]:
         if measure == "nogueira"
         else f"the measure '{measure}' of skstab"
     )
+    chosen = []
+    if report.chosen is not None and report.chosen.selector is not None:
+        chosen = [
+            "It has the shortest list of those within one standard error of the best score, or shown "
+            "to lose less than 2% of what the best gains over a guess, that are not shown to be less "
+            "stable than the most stable of these."
+        ]
     return [
         f"Features were selected by {report.first_selector}, chosen among {n_settings} that were fitted to the same "
         f"{n_resamples} bootstrap samples{how}.",
+        *chosen,
         f"The score ({report.scoring}) is the mean over the rows that each sample left out; its error is that over "
         "data sets.",
         f"Stability is {stability}.",
