@@ -8,7 +8,7 @@ reaches the level; where none does, the time of the tightest one is a lower boun
 Then paths of twenty resamples that are followed together, against the same ones one by one, in turns.
 
     python benchmarks/paths.py
-    python benchmarks/paths.py together   # only the latter
+    python benchmarks/paths.py together   # only the latter; with adelie if ADELIE_PYTHON is its interpreter
 """
 
 import os
@@ -68,6 +68,21 @@ fit <- function(r) glmnet(X[rows[, r], ], y[rows[, r]], family = args[2], lambda
 times <- replicate(3, sum(system.time(for (r in 1:halves) fit(r))[1:2]))
 models <- lapply(1:checked, function(r) { g <- fit(r); as.numeric(rbind(as.matrix(g$beta), g$a0)) })
 writeBin(c(min(times) / halves, unlist(models)), "found")
+"""
+
+ADELIE = """
+import sys, time
+import adelie, numpy as np
+found = np.load(sys.argv[1])
+X, y, penalties, times = found["X"], found["y"], found["penalties"], []
+glm = adelie.glm.binomial if found["has_classes"] else adelie.glm.gaussian
+for _ in range(3):
+    before = time.process_time()
+    for rows in found["drawn"]:
+        adelie.grpnet(np.asfortranarray(X[rows]), glm(y[rows]), lmda_path=penalties, early_exit=False,
+                      progress_bar=False)
+    times.append((time.process_time() - before) / len(found["drawn"]))
+print(1e3 * min(times))
 """
 
 
@@ -269,6 +284,23 @@ def shared_problem(case):
     return X, y, values, rows
 
 
+def adelie_time(estimator, X, y, values, drawn):
+    """Milliseconds a path of adelie at its defaults, by the interpreter `ADELIE_PYTHON`; it needs NumPy 1."""
+    python = os.environ.get("ADELIE_PYTHON")
+    if python is None or type(estimator) not in (Lasso, LogisticRegression):
+        return np.nan
+    has_classes = PARAMETERS[type(estimator)] == "C"
+    penalties = penalties_of(estimator, values, len(drawn[0]))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "problem.npz")
+        np.savez(
+            place, X=X, y=y, penalties=penalties, drawn=drawn, has_classes=has_classes
+        )
+        call = [python, "-c", ADELIE, place]
+        done = subprocess.run(call, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
 def compare_shared(case):
     """CPU milliseconds a path, together and one by one in turns, and how far the models are from each other."""
     estimator, n_rows, n_features, rho, _, resampling = case
@@ -299,12 +331,13 @@ def compare_shared(case):
         )
         worst = max(worst, optimum)
     n_given_up = sum(path is None for path in found)
+    other = adelie_time(estimator, X, y, values, some[:6])
     label = (
         f"{type(estimator).__name__} {n_rows} x {n_features}, AR {rho}, {resampling}"
     )
     print(
-        f"  {label:<52}{together:>8.2f}{single:>8.2f}{together / single:>7.2f}   violation {worst:.0e}, "
-        f"{n_other} of {n_in} cells differ, {n_given_up} given up",
+        f"  {label:<52}{together:>8.2f}{single:>8.2f}{together / single:>7.2f}   "
+        f"adelie {other:.2f}, violation {worst:.0e}, {n_other} of {n_in} cells differ, {n_given_up} given up",
         flush=True,
     )
 
