@@ -1,12 +1,14 @@
 """What skstab does in place of private names of scikit-learn, against those."""
 
+from io import StringIO
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.utils import _safe_indexing
 
-from skstab._compat import take_rows
+from skstab._compat import as_indexable, take_rows
 
 TABLE = np.arange(24.0).reshape(6, 4)
 ROWS = np.array([5, 0, 0, 3])
@@ -70,3 +72,13 @@ def test_rows_of_a_mapped_file_are_in_memory(tmp_path):
     taken = take_rows(mapped, ROWS)
     assert type(taken) is np.ndarray
     np.testing.assert_array_equal(taken, TABLE[ROWS])
+
+
+def test_frames_of_many_blocks_are_put_together_and_others_are_not_copied():
+    text = pd.DataFrame(np.eye(40)).to_csv(index=False)
+    frame, few = pd.read_csv(StringIO(text)), pd.DataFrame(np.eye(40))
+    found, _ = as_indexable(frame, None)
+    pd.testing.assert_frame_equal(found, frame)
+    assert not np.shares_memory(frame.to_numpy(), frame.to_numpy())
+    assert np.shares_memory(found.to_numpy(), found.to_numpy()), "one block"
+    assert as_indexable(few, None)[0] is few

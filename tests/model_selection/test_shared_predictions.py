@@ -161,3 +161,13 @@ def test_more_than_two_classes_predict_by_themselves():
     assert not any(
         "predict" in vars(model) for model in at_each(CLASSIFIERS["svm"], X, y)
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+def test_rows_of_fewer_bits_are_predicted_together_too(dtype):
+    X, y = make_classification(80, 40, random_state=0)
+    X = np.round(20 * X).clip(-100, 100).astype(dtype)
+    models = at_each(L1, X, y)
+    for one in models:
+        np.testing.assert_array_equal(one.predict(X), by_itself(one).predict(X))
+    assert vars(models[0])["predict"].shared.is_known.all()
