@@ -402,7 +402,7 @@ def test_the_road_from_fit_to_a_picture_is_described():
         .partition("On its way from `StabilityCV.fit`")[2]
         .partition("\n\n")[0]
     )
-    named = set(re.findall(r"`(?:_engine/)?((?<=/)\w+|_\w+)`", described))
+    named = set(re.findall(r"`(?:_\w+/)?((?<=/)\w+|_\w+)`", described))
     assert named == {path.stem for path in passed}
 
 
