@@ -54,7 +54,7 @@ chaos: $(VENV)/.group-test
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-oldest:
-	$(MAKE) test VENV=.venv-oldest PIN="scikit-learn==1.8.0 numpy==2.0.0 scipy==1.13.0 joblib==1.5.0 pandas==2.2.2"
+	$(MAKE) test VENV=.venv-oldest PIN="scikit-learn==1.8.0 numpy==2.0.2 scipy==1.13.1 joblib==1.5.0 pandas==2.2.2"
 
 # Selectors of other packages, in an environment of their own; writes docs/compatibility.md.
 test-thirdparty: THIRD := .venv-thirdparty
