@@ -46,6 +46,7 @@ __all__ = [
 _LARGE = 1_000_000  # bytes, from which on arrays are in a file that all processes map
 _LOOK = 0.02  # seconds between two looks at the memory of a process
 _LONG = 60.0  # seconds between two looks at the time
+_AWAKE = 1.0  # seconds after which a signal is noticed at the latest
 _LENGTH = 8  # bytes that say how long a message is
 _OWN_MEMORY = re.compile(r"^(?:RssAnon|VmSwap):\s+(\d+) kB", re.MULTILINE)
 # What the libraries of linear algebra look up, as joblib sets it for its workers.
@@ -143,7 +144,9 @@ class AlonePool:
                     sent[future] = number
                 if not sent:
                     return
-                for future in wait(sent, return_when=FIRST_COMPLETED).done:
+                # Another thread may take a signal, which does not wake this one.
+                done = wait(sent, timeout=_AWAKE, return_when=FIRST_COMPLETED).done
+                for future in done:
                     number, result = sent.pop(future), future.result()
                     if isinstance(result, Lost):
                         yield number, lost(result.error)
