@@ -331,9 +331,11 @@ def test_a_run_that_takes_too_long_has_failed(entry, tmp_path):
         slow = make_pipeline(slow, DecisionTreeClassifier(max_depth=2, random_state=0))
     if entry is by_assessment:
         pytest.skip("half of the halves and most blocks are without row 0")
-    cv = list(KFold(4).split(X))
+    # In every pair one of the halves is without row 0.
+    options = {"n_pairs": 0} if entry is by_comparison else {}
+    options |= {"cv": list(KFold(4).split(X)), "checkpoint": tmp_path / "runs.db"}
     with pytest.warns(FitFailedWarning, match="took longer than max_seconds=0.5"):
-        entry(X, y, slow, cv=cv, max_seconds=0.5, checkpoint=tmp_path / "runs.db")
+        entry(X, y, slow, max_seconds=0.5, **options)
 
 
 WRONG = {

@@ -466,8 +466,7 @@ class SelectorComparison:
         on halves (one class against the rest), which has no threshold, else by the score. Without scores the choice is
         by stability alone, and says so.
         """
-        if not is_number(level, above=0, below=1):
-            raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+        _check_level_of_tests(level)
         accepted = check_margin(self.margin if margin is None else margin)
         if not is_choice(prefer, "stable", "short"):
             raise ValueError(f"prefer must be 'stable' or 'short', got {prefer!r}")
@@ -510,6 +509,7 @@ class SelectorComparison:
             :meth:`recommend` has it, and those that are shown to lose less than 2% of what the best gains over a
             dummy. Empty where no score is shown to exceed that of the dummy.
         """
+        _check_level_of_tests(level)
         scored = {name: self._scored(name) for name in self.runs}
         return about_as_good(
             self.frame(),
@@ -617,3 +617,8 @@ def _tested_once(scored: Scored) -> Any:
         if is_accuracy and (known.sum(axis=0) == 1).all()
         else None
     )
+
+
+def _check_level_of_tests(level: Any) -> None:
+    if not is_number(level, above=0, below=1):
+        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")

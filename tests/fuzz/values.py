@@ -786,6 +786,7 @@ MAY_BE_NAN = {
         "stability_high",
     ),  # of no front
     *("score_pvalue", "pvalue", "chance"),  # of what has no score, or is not tested
+    *("auc", "auc_pvalue"),  # of what predicts no classes
     "correlation",  # of what has no partner
     *("fragility", "frequency_without"),  # of what no few rows carry
     "FeatureEvidenceDisplay.frame decoy",  # where there is none

@@ -232,7 +232,7 @@ def test_a_report_has_them_when_asked():
     assert "pvalue" not in feature_report(cv, X, y).table
     own = feature_report(cv, X, y, pvalues=True).table["pvalue"]
     pd.testing.assert_series_equal(own.sort_index(), split_pvalues(cv, X, y)["pvalue"])
-    options = {"n_permutations": 19, "n_pairs": 5, "n_decoy_draws": 1}
+    options = {"n_permutations": 19, "n_pairs": 5, "n_decoy_draws": 10}
     found = assess_selector(model, X, y, random_state=0, **options)
     report = feature_report(found.runs, X, y, assessment=found, pvalues=True)
     expected = split_pvalues(found.halves, X, y)["pvalue"]
