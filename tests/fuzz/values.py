@@ -678,6 +678,7 @@ def report():
         "accuracy",
         code,
         assessment=assessment(),
+        feature_report=evident_features(),
     )
 
 

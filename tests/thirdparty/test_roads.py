@@ -129,7 +129,7 @@ def test_the_example_with_two_objectives():
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     page = (DOCS / "searching.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(import optuna\n.*?)```", page, flags=re.DOTALL)
+    (code,) = re.findall(r"```py\n(import optuna\n.*?)```", page, flags=re.DOTALL)
     found = {}
     exec(code, found)  # noqa: S102
     front, best = found["front"], found["best"]
