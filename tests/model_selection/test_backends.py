@@ -210,4 +210,10 @@ def test_interrupt_leaves_no_workers(tmp_path, interrupt):
         assert not alive
         assert session.poll() is None
         out, err = session.communicate("", timeout=300)
-    assert (session.returncode, out, err) == (0, "interrupted\n", "")
+    assert (session.returncode, out, told_by_us(err)) == (0, "interrupted\n", [])
+
+
+def told_by_us(err):
+    """Lines without those of joblib's tracker: a worker may die between removing a semaphore and saying so."""
+    of_tracker = ("resource_tracker", "warnings.warn(")
+    return [line for line in err.splitlines() if not any(t in line for t in of_tracker)]
